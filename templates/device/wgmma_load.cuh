@@ -8,7 +8,7 @@
 
 // A block's shares of an operand's tiles, EXTENT rows or columns of C by BK. Lines have LINE_BYTES, and those along m
 // or n as many elements for each of BK steps.
-template <class Input, int EXTENT, bool ALONG_K, int LINE_BYTES>
+template <class Input, int EXTENT, bool SHARED, bool ALONG_K, int LINE_BYTES>
 struct Shares {
   const ProductMap* map;
   int position;      // the tile's first row or column of C
@@ -21,15 +21,11 @@ struct Shares {
   template <class Copy>
   __device__ __forceinline__ void for_boxes(int k0, const Copy& copy) const {
     if constexpr (ALONG_K) {
-      constexpr int MOST_BOX = 256;  // the rows that the accelerator copies at once
-      const int rows = EXTENT >> sharers_log2;
-      const int begin = share * rows;
-      if (EXTENT <= MOST_BOX || rows <= MOST_BOX) {
-        copy(begin, k0, position + begin);
-      } else {
-        copy(begin, k0, position + begin);
-        copy(begin + rows / 2, k0, position + begin + rows / 2);
-      }
+      constexpr int MOST_ROWS = 256;  // of a box
+      constexpr int ROWS = SHARED || EXTENT <= MOST_ROWS ? EXTENT : EXTENT / 2;
+      const int begin = share * (EXTENT >> sharers_log2);
+#pragma unroll
+      for (int first = 0; first < EXTENT; first += ROWS) copy(begin + first, k0, position + begin + first);
     } else {
       constexpr int WIDTH = LINE_BYTES / sizeof(Input);
       const int begin = share * (BK >> sharers_log2);
@@ -43,7 +39,7 @@ struct Shares {
   // Copies the share to all that need it.
   __device__ __forceinline__ void fetch(unsigned target, int k0, unsigned barrier) const {
     for_boxes(k0, [&](int line, int column, int row) {
-      if (!CLUSTERED || sharers_log2 == 0) {
+      if constexpr (!SHARED) {
         copy_box(target + line * LINE_BYTES, map, barrier, column, row);
       } else {
         copy_box_to(static_cast<unsigned short>(blocks), target + line * LINE_BYTES, map, barrier, column, row);
@@ -56,8 +52,8 @@ struct Shares {
     for_boxes(k0, [&](int, int column, int row) { prefetch_box(map, column, row); });
   }
 };
-using SharesOfA = Shares<InputA, BM, A_ALONG_K, LINE_A>;
-using SharesOfB = Shares<InputB, BN, B_ALONG_K, LINE_B>;
+using SharesOfA = Shares<InputA, BM, SHARES_A, A_ALONG_K, LINE_A>;
+using SharesOfB = Shares<InputB, BN, SHARES_B, B_ALONG_K, LINE_B>;
 
 // This block's shares of the operands for a turn.
 struct WorkShares {

@@ -109,15 +109,24 @@ struct Rows {
   }
 };
 
-// This warpgroup is done with a stage, and says so to every block that writes it, a bit each.
-__device__ __forceinline__ void release(Shared& shared, int stage, u32 writers) {
-  const unsigned empty = shared_address(&shared.empty[stage]);
+// Whether this thread says to the block of its number in the cluster that the warpgroup is done with a stage which that
+// block writes. The compiler would find out anew for each stage.
+__device__ __forceinline__ bool tells_block(const ClusterPlace& place) {
+  constexpr int MOST_BLOCKS = 16;  // of a cluster
   const int thread = threadIdx.x % WARPGROUP;
+  if constexpr (!CLUSTERED) return thread == 0;
+  u32 tells = thread < MOST_BLOCKS ? (place.same_rows | place.same_columns) >> thread & 1 : 0;
+  asm volatile("" : "+r"(tells));
+  return tells != 0;
+}
+
+// This warpgroup is done with a stage.
+__device__ __forceinline__ void release(Shared& shared, int stage, bool tells) {
+  const unsigned empty = shared_address(&shared.empty[stage]);
   if constexpr (CLUSTERED) {
-    constexpr int MOST_BLOCKS = 16;  // of a cluster
-    if (thread < MOST_BLOCKS && (writers >> thread & 1) != 0) barrier_arrive_remote(remote_address(empty, thread));
+    if (tells) barrier_arrive_remote(remote_address(empty, threadIdx.x % WARPGROUP));
   } else {
-    if (thread == 0) barrier_arrive(empty);
+    if (tells) barrier_arrive(empty);
   }
 }
 
@@ -134,7 +143,7 @@ __device__ __forceinline__ void clear(Sums& sums) {
 // A stage's rows are read while the stage before is multiplied.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                                        Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
+                                                        Ring<STAGES>& ring, bool tells, const Turn<TAKES_TURNS>& turn) {
   if (work.steps == 0) return turn.pass();
   const Tiles tiles(shared, first_row);
   Rows rows[2];
@@ -144,7 +153,7 @@ __device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shar
     mine.load(SWAP == 1 ? shared.b[ring.stage] : shared.a[ring.stage], first_row);
     mine.multiply(sums, tiles.columns_of(ring.stage));
     wgmma_wait<1>();
-    if (before >= 0) release(shared, before, writers);
+    if (before >= 0) release(shared, before, tells);
     before = ring.stage;
     ring.advance();
   };
@@ -156,7 +165,7 @@ __device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shar
   }
   turn.pass();
   wgmma_wait<0>();
-  release(shared, before, writers);
+  release(shared, before, tells);
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
 }
@@ -174,7 +183,7 @@ __device__ __forceinline__ void add(Sums& sums, Sums& part) {
 // the next one is multiplied, where registers hold both.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                                     Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
+                                                     Ring<STAGES>& ring, bool tells, const Turn<TAKES_TURNS>& turn) {
   constexpr bool BOTH = 3 * FRAGMENTS * SUMS <= 192;
   if (work.steps == 0) return turn.pass();
   const Tiles tiles(shared, first_row);
@@ -187,14 +196,14 @@ __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared,
   const auto next = [&](Sums& part, Sums& before) {
     start(part);
     wgmma_wait<1>();
-    release(shared, last, writers);
+    release(shared, last, tells);
     last = ring.stage;
     ring.advance();
     add(sums, before);
   };
   const auto finish = [&](Sums& part) {
     wgmma_wait<0>();
-    release(shared, last, writers);
+    release(shared, last, tells);
     add(sums, part);
   };
   if constexpr (BOTH) {
@@ -229,7 +238,7 @@ __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared,
 
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                         Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
+                                         Ring<STAGES>& ring, bool tells, const Turn<TAKES_TURNS>& turn) {
   if (work.steps == 0) return turn.pass();
   const Tiles tiles(shared, first_row);
   int before = -1;  // the stage that may still be read
@@ -238,13 +247,13 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work&
     barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
     multiply_stage(sums, tiles.rows_of(ring.stage), tiles.columns_of(ring.stage));
     wgmma_wait<1>();
-    if (before >= 0) release(shared, before, writers);
+    if (before >= 0) release(shared, before, tells);
     before = ring.stage;
     ring.advance();
   }
   turn.pass();
   wgmma_wait<0>();
-  release(shared, before, writers);
+  release(shared, before, tells);
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
 }
@@ -252,29 +261,29 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work&
 // All steps of `work`, in a turn, before which the sums are made zeros.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_steps(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                               Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
+                                               Ring<STAGES>& ring, bool tells, const Turn<TAKES_TURNS>& turn) {
   clear(sums);
   turn.await();
   if constexpr (PROMOTES) {
-    multiply_and_promote(sums, shared, work, first_row, ring, writers, turn);
+    multiply_and_promote(sums, shared, work, first_row, ring, tells, turn);
   } else if constexpr (FROM_REGISTERS) {
-    multiply_from_registers(sums, shared, work, first_row, ring, writers, turn);
+    multiply_from_registers(sums, shared, work, first_row, ring, tells, turn);
   } else {
-    multiply(sums, shared, work, first_row, ring, writers, turn);
+    multiply(sums, shared, work, first_row, ring, tells, turn);
   }
 }
 
 // The same in parts of `part_steps`, whose sums are added to zeros in the order of k, as those of blocks are.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_parts(Sums& sums, Shared& shared, Work work, int part_steps, int first_row,
-                                               Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
+                                               Ring<STAGES>& ring, bool tells, const Turn<TAKES_TURNS>& turn) {
   clear(sums);
   turn.await();
 #pragma unroll 1
   for (int left = work.steps; left > 0; left -= part_steps) {
     work.steps = left < part_steps ? left : part_steps;
     Sums part;
-    multiply_steps(part, shared, work, first_row, ring, writers, Turn<false>{});
+    multiply_steps(part, shared, work, first_row, ring, tells, Turn<false>{});
     add(sums, part);
   }
   turn.pass();

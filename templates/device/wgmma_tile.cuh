@@ -27,7 +27,9 @@ struct Roles<true> {
 using Role = Roles<SWAP == 1>;
 using Kind = Role::Kind;
 
-constexpr bool CLUSTERED = CLUSTER_M == 0;  // the launch says how many blocks along m and n form a cluster
+// Whether blocks along n share tiles of A and blocks along m tiles of B, how many the launch says.
+constexpr bool SHARES_A = CLUSTER_N == 0, SHARES_B = CLUSTER_M == 0;
+constexpr bool CLUSTERED = SHARES_A || SHARES_B;
 constexpr int WG_ROWS = PINGPONG == 1 ? Role::ROWS : Role::ROWS / CONSUMERS;
 constexpr int FRAGMENTS = (WG_ROWS + 63) / 64;                  // instructions along their rows
 constexpr int N0 = Role::COLUMNS <= 256 ? Role::COLUMNS : 192;  // columns of the first instruction
@@ -74,6 +76,36 @@ struct ClusterPlace {
   u32 same_columns = 1;  // those of the same columns, which need the same tiles of B
 };
 
+// Tiles of C, of whole clusters where blocks form some, in the order of index.cuh: the launch says what would have to be
+// divided, since nothing is fetched while a block looks for its tile. Reciprocals count in 2^-32 and are rounded down.
+struct TileOrder {
+  u32 tiles_m, tiles_n;
+  u32 group_log2;       // the binary logarithm of the rows of tiles that are walked together, a band
+  u32 reciprocal;       // of a band's tiles, of the only one if there is no other
+  u32 last_reciprocal;  // of the rows of the last band
+
+  __device__ __forceinline__ int tiles() const { return static_cast<int>(tiles_m * tiles_n); }
+
+  // number / divisor, whose reciprocal is known.
+  __device__ __forceinline__ static u32 quotient(u32 number, u32 divisor, u32 reciprocal) {
+    const u32 low = static_cast<u32>(static_cast<u64>(number) * reciprocal >> 32);  // the quotient, or one less
+    return number - low * divisor >= divisor ? low + 1 : low;
+  }
+
+  __device__ __forceinline__ void find(u32 number, int& m, int& n) const {
+    const u32 group = 1u << group_log2;
+    const u32 band_rows = tiles_m < group ? tiles_m : group;
+    const u32 band = quotient(number, band_rows * tiles_n, reciprocal);
+    const u32 inside = number - band * band_rows * tiles_n;
+    const u32 first_row = band * band_rows;
+    const u32 left = tiles_m - first_row;
+    const u32 rows = left < group ? left : group;
+    const u32 column = left < group ? quotient(inside, left, last_reciprocal) : inside >> group_log2;
+    m = static_cast<int>(first_row + inside - column * rows);
+    n = static_cast<int>(column);
+  }
+};
+
 // What all turns of a call have in common. Coordinates of the accelerator are 32-bit, and so are extents here.
 struct Call {
   int m, n, k;
@@ -85,16 +117,9 @@ struct Call {
   int parts;            // the parts of a tile's steps along k
   int part_steps;       // the steps of each part, or of each of a block's OWN_PARTS
   bool is_late;         // whether the next call is let in after the last results
-  // Binary logarithms: of the blocks of a cluster along m and n, and of the rows of tiles that are walked together.
-  int cluster_m_log2, cluster_n_log2, group_log2;
+  u32 cluster_m_log2, cluster_n_log2;  // the binary logarithms of the blocks of a cluster along m and n
+  TileOrder order;
 
-  // The numbers of tiles of a whole cluster.
-  __device__ __forceinline__ int tiles_m() const { return clusters((m + BM - 1) / BM, cluster_m_log2); }
-  __device__ __forceinline__ int tiles_n() const { return clusters((n + BN - 1) / BN, cluster_n_log2); }
-  __device__ __forceinline__ int tiles() const { return tiles_m() * tiles_n(); }
-  __device__ __forceinline__ static int clusters(int tiles, int blocks_log2) {
-    return (tiles + (1 << blocks_log2) - 1) >> blocks_log2;
-  }
   // The number of the cluster of `blocks` blocks of the grid, or how many these are.
   __device__ __forceinline__ int cluster_of(int blocks) const { return blocks >> (cluster_m_log2 + cluster_n_log2); }
   // The blocks that read what a block fetches, itself among them, or write what it reads.
@@ -108,8 +133,8 @@ struct Call {
       place.m = rank & (blocks_m - 1);
       place.n = rank >> cluster_m_log2;
       place.same_columns = ((1u << blocks_m) - 1) << (place.n << cluster_m_log2);
-      place.same_rows = 0;
-      for (int n = 0; n < 1 << cluster_n_log2; ++n) place.same_rows |= 1u << (place.m + (n << cluster_m_log2));
+      const u32 two = cluster_n_log2 == 0 ? 1 : 1 | 1u << blocks_m;
+      place.same_rows = (cluster_n_log2 <= 1 ? two : two | two << 2 * blocks_m) << place.m;
     }
     return place;
   }
@@ -129,53 +154,22 @@ struct Call {
   }
 };
 
-// Tiles in the order of index.cuh, found without a division but in the last band: the producer fetches nothing while it
-// looks for the next one.
-struct TileOrder {
-  u32 tiles_m, tiles_n;
-  int group_log2;
-  u32 band_rows;   // the rows of tiles of all bands but the last
-  u32 reciprocal;  // of a band's tiles, in 2^-32, rounded down
-
-  __device__ __forceinline__ explicit TileOrder(const Call& call)
-      : tiles_m(call.tiles_m()),
-        tiles_n(call.tiles_n()),
-        group_log2(call.group_log2),
-        band_rows(static_cast<u32>(smaller(i64{1} << group_log2, tiles_m))),
-        reciprocal(~0u / (band_rows * tiles_n)) {}
-
-  __device__ __forceinline__ void find(u32 number, int& m, int& n) const {
-    const u32 band_tiles = band_rows * tiles_n;
-    u32 band = static_cast<u32>(static_cast<u64>(number) * reciprocal >> 32);  // the band, or the one before
-    if (number - band * band_tiles >= band_tiles) ++band;
-    const u32 inside = number - band * band_tiles;
-    const u32 first_row = band * band_rows;
-    const u32 left = tiles_m - first_row;
-    const u32 group = 1u << group_log2;
-    const u32 rows = left < group ? left : group;
-    const u32 column = left < group ? inside / left : inside >> group_log2;
-    m = static_cast<int>(first_row + inside - column * rows);
-    n = static_cast<int>(column);
-  }
-};
-
 // What a block computes, one turn after the other: blocks of the grid, or clusters, take turns.
 struct Walk {
   const Call& call;
   int place_m, place_n;  // the block's in its cluster
   int turn;
-  TileOrder order;
 
   __device__ __forceinline__ Walk(const Call& of, const ClusterPlace& place)
-      : call(of), place_m(place.m), place_n(place.n), turn(of.cluster_of(blockIdx.x)), order(of) {}
+      : call(of), place_m(place.m), place_n(place.n), turn(of.cluster_of(blockIdx.x)) {}
 
-  __device__ __forceinline__ bool more() const { return turn < call.tiles() * call.parts; }
+  __device__ __forceinline__ bool more() const { return turn < call.order.tiles() * call.parts; }
 
   __device__ __forceinline__ Work next() {
     const int tile = static_cast<u32>(turn) / static_cast<u32>(call.parts);
     const int part = turn - tile * call.parts;
     int m, n;
-    order.find(tile, m, n);
+    call.order.find(tile, m, n);
     Work work = call.work((m << call.cluster_m_log2) + place_m, (n << call.cluster_n_log2) + place_n,
                           part * call.part_steps, OWN_PARTS * call.part_steps);
     work.part = part;

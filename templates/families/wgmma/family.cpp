@@ -1,6 +1,8 @@
 // Hopper's tensor cores, fed by the tensor memory accelerator; see kernel.cu for the picture.
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "templates/families/wgmma/estimate.h"
@@ -98,9 +100,8 @@ struct Wgmma {
 
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    const int blocks_of_cluster = cluster(p) > 1 ? kAtLaunch : 1;
-    return {{"CLUSTER_M", blocks_of_cluster},
-            {"CLUSTER_N", blocks_of_cluster},
+    return {{"CLUSTER_M", p.cluster_m > 1 ? kAtLaunch : 1},
+            {"CLUSTER_N", p.cluster_n > 1 ? kAtLaunch : 1},
             {"GROUP", kAtLaunch},
             {"STAGES", stages(p, device)},
             {"STORE_BUFFERS", store_buffers(p, device)},
@@ -190,8 +191,9 @@ struct Wgmma {
 
   static LaunchStep gemm_step(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device,
                               const Input& a, const Input& b, Arg partial) {
-    const std::int64_t turns =
-        ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
+    const std::int64_t tiles_m = ceil_div(ceil_div(problem.m, p.bm), p.cluster_m);
+    const std::int64_t tiles_n = ceil_div(ceil_div(problem.n, p.bn), p.cluster_n);
+    const std::int64_t turns = tiles_m * tiles_n * p.split;
     LaunchStep gemm;
     // Blocks that add parts have one tile each.
     const std::int64_t clusters =
@@ -213,21 +215,30 @@ struct Wgmma {
                  Arg::operand(Operand::c),
                  Arg::ld(Operand::c),
                  partial,
-                 map_a.as("map_a"),
-                 map_b.as("map_b"),
-                 map_of_c(plan, problem, line_c(problem, p), map_a).as("map_c"),
                  Arg::number(p.split).as("parts"),
                  k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
                  Arg::number(lets_in_late(problem, p, device, gemm.grid.x)).as("is_late"),
                  Arg::number(prefetched_stages(problem, p, device, gemm.grid.x)).as("prefetched"),
                  logarithm(p.cluster_m).as("cluster_m_log2"),
                  logarithm(p.cluster_n).as("cluster_n_log2"),
-                 logarithm(p.group).as("group_log2")};
+                 Arg::number(tiles_m).as("tiles_m"),
+                 Arg::number(tiles_n).as("tiles_n"),
+                 logarithm(p.group).as("group_log2"),
+                 reciprocal(std::min<std::int64_t>(p.group, tiles_m) * tiles_n).as("band_reciprocal"),
+                 reciprocal(tiles_m - (tiles_m - 1) / p.group * p.group).as("last_reciprocal"),
+                 map_a.as("map_a"),
+                 map_b.as("map_b"),
+                 map_of_c(plan, problem, line_c(problem, p), map_a).as("map_c")};
     return gemm;
   }
 
   /// The binary logarithm of a power of two.
   static Arg logarithm(int power) { return Arg::number(std::countr_zero(static_cast<unsigned>(power))); }
+
+  /// The reciprocal in 2^-32, rounded down; of what there is none of, any.
+  static Arg reciprocal(std::int64_t number) {
+    return Arg::number(std::numeric_limits<std::uint32_t>::max() / std::max<std::int64_t>(1, number));
+  }
 
   /// Boxes one line wide, of the `lines` that a block fetches, or of half of them. Where rows begin between wide
   /// fetches into L2, those would bring bytes of other tiles.

@@ -18,8 +18,8 @@
 // PINGPONG = 1: each consumer computes tiles of its own, BM x BN each, and one multiplies while the other stores.
 //
 // Blocks may form a cluster: neighbours along m share a tile of B, along n one of A. Each fetches a part of what is
-// shared and sends it to all that need it. The launch says how many there are along m and n (CLUSTER_M = 0), and how
-// many rows of tiles are walked together (GROUP = 0).
+// shared and sends it to all that need it. The launch says how many there are along m where there are several
+// (CLUSTER_M = 0), how many along n, and how many rows of tiles are walked together (GROUP = 0).
 //
 // Blocks are persistent: as many as the GPU has room for take tiles in turn, in the order of index.cuh, or parts of a
 // tile's steps along k, as split.cuh says, whose sums reduce() adds in a fixed order. With REDUCE = 1 a cluster of
@@ -61,7 +61,7 @@
 __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   const int consumer = group_of_warp<WARPGROUP>();
   const ClusterPlace place = call.place();
-  const u32 writers = place.same_rows | place.same_columns;
+  const bool tells = tells_block(place);
   const int first_row = PINGPONG == 1 ? 0 : consumer * WG_ROWS;  // the first of the instructions' rows
   Ring<STAGES> ring;
   int buffer = 0;
@@ -80,9 +80,9 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     Sums sums;
     const Turn<PINGPONG == 1> turn{consumer, !walk.more()};
     if constexpr (OWN_PARTS > 1) {
-      multiply_parts(sums, shared, work, call.part_steps, first_row, ring, writers, turn);
+      multiply_parts(sums, shared, work, call.part_steps, first_row, ring, tells, turn);
     } else {
-      multiply_steps(sums, shared, work, first_row, ring, writers, turn);
+      multiply_steps(sums, shared, work, first_row, ring, tells, turn);
     }
     if (LATE && !call.is_late && !walk.more()) launch_dependents();  // It has no room before a block leaves.
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
@@ -106,11 +106,14 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   if (is_elected()) wait_stores_read<0>();  // the block's shared memory must stay until then
 }
 
+// Numbers have 32 bits and stand before the maps: all that a block reads is then in two lines of 64 bytes of constant
+// memory, for which it waits when it begins.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-         PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
-         const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
-         i64 parts, i64 k_tiles, i64 is_late, i64 prefetched, i64 cluster_m_log2, i64 cluster_n_log2, i64 group_log2) {
+         PerProduct<Accumulator*> partial, u32 parts, u32 k_tiles, u32 is_late, u32 prefetched, u32 cluster_m_log2,
+         u32 cluster_n_log2, u32 tiles_m, u32 tiles_n, u32 group_log2, u32 band_reciprocal, u32 last_reciprocal,
+         const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b,
+         const __grid_constant__ ProductMap map_c) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -125,9 +128,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                   SPLIT == 0 ? static_cast<int>(parts) : SPLIT,
                   static_cast<int>(k_tiles),
                   is_late != 0,
-                  CLUSTERED ? static_cast<int>(cluster_m_log2) : 0,
-                  CLUSTERED ? static_cast<int>(cluster_n_log2) : 0,
-                  static_cast<int>(group_log2)};
+                  SHARES_B ? cluster_m_log2 : 0,
+                  SHARES_A ? cluster_n_log2 : 0,
+                  {tiles_m, tiles_n, group_log2, band_reciprocal, last_reciprocal}};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the first thread of the warp, one of which fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {
