@@ -14,7 +14,7 @@ struct Shares {
   int position;      // the tile's first row or column of C
   int share;         // the number of this block's share
   u32 blocks;        // the blocks of the cluster that need it, a bit each
-  int sharers_log2;  // the binary logarithm of how many these are
+  u32 sharers_log2;  // the binary logarithm of how many these are
 
   // Calls copy(line, column, row) for each box of the share of the step at k0: its first line in shared memory and its
   // coordinates in the map.
