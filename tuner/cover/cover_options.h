@@ -14,7 +14,7 @@ struct CoverOptions {
   SessionOptions session;
   std::vector<AskedProblem> sample;
   std::vector<AskedProblem> further;  ///< sizes at which kernels that may be chosen are measured, too
-  std::size_t most_kernels = 256;     ///< the most kernels; one with several values of SPLIT counts once
+  std::size_t most_kernels = 256;     ///< the most kernels; those of one program count once
   double loss = 0;  ///< the choice ends at this mean loss beside the fastest candidates; 0.01 is one percent more time
 };
 

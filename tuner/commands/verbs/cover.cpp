@@ -147,17 +147,16 @@ Verb mmtune_verb_cover() {
   add_search_options(verb, *options);
   verb.options.front().help = SizeDistribution::kNotation;
   verb.add("Fleet", {shard_option(options->shard)});
-  verb.add(
-      "Cover",
-      {{"--kernels", "NUMBER", "at most so many kernels, 1 to 1000; with different values of SPLIT one counts once",
-        number_target(options->kernels, 1, 1000)},
-       {"--loss", "PERCENT",
-        "fewer kernels if they are at most so much slower than the fastest on average (default: 0)",
-        parsed_target(options->loss_percent, parse_percent)},
-       {"--samples", "NUMBER",
-        "sizes that are searched to find them, 1 to 10000 (default: one for 2.4 s of the budget, 32 to 256)",
-        number_target(options->samples, 1, 10000)},
-       database_option(*options)});
+  verb.add("Cover",
+           {{"--kernels", "NUMBER", "at most so many kernels, 1 to 1000; those of one program count once",
+             number_target(options->kernels, 1, 1000)},
+            {"--loss", "PERCENT",
+             "fewer kernels if they are at most so much slower than the fastest on average (default: 0)",
+             parsed_target(options->loss_percent, parse_percent)},
+            {"--samples", "NUMBER",
+             "sizes that are searched to find them, 1 to 10000 (default: one for 2.4 s of the budget, 32 to 256)",
+             number_target(options->samples, 1, 10000)},
+            database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }
