@@ -2,10 +2,30 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "templates/family/split_k.h"
 
 namespace mmtune {
+namespace {
+
+/// The candidate with all values of the parameters at these positions.
+std::vector<Candidate> varied(const Candidate& candidate, const std::vector<std::size_t>& positions) {
+  std::vector<Candidate> all{candidate};
+  for (const std::size_t position : positions) {
+    std::vector<Candidate> next;
+    for (Candidate& each : all) {
+      for (const int value : each.family->params()[position].values) {
+        each.config.set(position, value);
+        next.push_back(each);
+      }
+    }
+    all = std::move(next);
+  }
+  return all;
+}
+
+}  // namespace
 
 Prediction predict(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {
   const LaunchPlan plan = family.plan(problem, config, device);
@@ -102,23 +122,24 @@ std::vector<CandidateNumber> FamilySpaces::numbers(const std::vector<Candidate>&
   return numbers;
 }
 
-std::optional<CandidateNumber> FamilySpaces::fitted(Candidate candidate) const {
-  std::optional<CandidateNumber> best;
-  double best_us = std::numeric_limits<double>::infinity();
-  const auto consider = [&] {
-    const auto known = number(candidate);
-    if (!known) return;
-    const double time_us = predict_us(candidate);
-    if (time_us >= best_us) return;
+std::optional<CandidateNumber> FamilySpaces::fitted(const Candidate& candidate) const {
+  const auto split = split_position(*candidate.family);
+  return fitted(candidate, split ? std::vector{*split} : std::vector<std::size_t>{},
+                [](const Candidate&) { return true; });
+}
+
+std::optional<CandidateNumber> FamilySpaces::fitted(const Candidate& candidate,
+                                                    const std::vector<std::size_t>& positions,
+                                                    const std::function<bool(const Candidate&)>& may_be_taken) const {
+  std::optional<CandidateNumber> best = number(candidate);
+  double best_us = best ? predict_us(candidate) : std::numeric_limits<double>::infinity();
+  for (const Candidate& each : varied(candidate, positions)) {
+    const auto known = number(each);
+    if (!known) continue;
+    const double time_us = predict_us(each);
+    if (time_us >= best_us || !may_be_taken(each)) continue;
     best = known;
     best_us = time_us;
-  };
-  consider();
-  const auto split = split_position(*candidate.family);
-  if (!split) return best;
-  for (const int value : candidate.family->params()[*split].values) {
-    candidate.config.set(*split, value);
-    consider();
   }
   return best;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -45,7 +46,12 @@ class FamilySpaces final : public CandidateSpace {
 
   /// The candidate with the SPLIT that is expected to be fastest here: what did well at another size has too many or
   /// too few blocks for this one. None if these spaces have it with no SPLIT.
-  std::optional<CandidateNumber> fitted(Candidate candidate) const;
+  std::optional<CandidateNumber> fitted(const Candidate& candidate) const;
+
+  /// Of the candidate and those that differ from it in parameters at these positions alone, and may be taken: the one
+  /// that is expected to be fastest, of equal ones the first. None if these spaces have none of them.
+  std::optional<CandidateNumber> fitted(const Candidate& candidate, const std::vector<std::size_t>& positions,
+                                        const std::function<bool(const Candidate&)>& may_be_taken) const;
 
   LaunchPlan plan(const Candidate& candidate) const;
   double predict_us(const Candidate& candidate) const;

@@ -39,60 +39,19 @@ std::vector<std::size_t> launch_parameters(const Candidate& candidate, const Lau
   return positions;
 }
 
-/// Of the candidates that programs at hand serve, those that differ from this one in what its launch says: the one that
-/// is expected to be the fastest.
-class LaunchFit {
- public:
-  LaunchFit(CodeMemory& code, const FamilySpaces& spaces, CandidateNumber number)
-      : code_(code),
-        spaces_(spaces),
-        candidate_(spaces.candidate(number)),
-        positions_(launch_parameters(candidate_, spaces.plan(candidate_))),
-        best_(number),
-        best_us_(spaces.predict_us(candidate_)) {}
-
-  CandidateNumber best() && {
-    vary(0);
-    return best_;
-  }
-
- private:
-  void vary(std::size_t next) {
-    if (next == positions_.size()) return consider();
-    const std::size_t position = positions_[next];
-    for (const int value : candidate_.family->params()[position].values) {
-      candidate_.config.set(position, value);
-      vary(next + 1);
-    }
-  }
-
-  void consider() {
-    const auto number = spaces_.number(candidate_);
-    if (!number) return;
-    const double expected_us = spaces_.predict_us(candidate_);
-    if (expected_us >= best_us_ || !code_.has(spaces_.problem(), candidate_)) return;
-    best_ = *number;
-    best_us_ = expected_us;
-  }
-
-  CodeMemory& code_;
-  const FamilySpaces& spaces_;
-  Candidate candidate_;
-  std::vector<std::size_t> positions_;
-  CandidateNumber best_;
-  double best_us_;
-};
-
 }  // namespace
 
 std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& spaces) {
   std::set<CandidateNumber> numbers;
-  for (Candidate& candidate : code.candidates(spaces.problem())) {
+  const auto has_program = [&](const Candidate& candidate) { return code.has(spaces.problem(), candidate); };
+  for (const Candidate& candidate : code.candidates(spaces.problem())) {
     const auto as_compiled = spaces.number(candidate);
-    auto number = spaces.fitted(std::move(candidate));
+    auto number = spaces.fitted(candidate);
     // Another SPLIT may need another program.
-    if (number != as_compiled && !code.has(spaces.problem(), spaces.candidate(*number))) number = as_compiled;
-    if (number) numbers.insert(LaunchFit(code, spaces, *number).best());
+    if (number != as_compiled && !has_program(spaces.candidate(*number))) number = as_compiled;
+    if (!number) continue;
+    const Candidate split = spaces.candidate(*number);
+    numbers.insert(*spaces.fitted(split, launch_parameters(split, spaces.plan(split)), has_program));
   }
   return of_all_shapes(numbers, spaces);
 }
