@@ -19,10 +19,15 @@ constexpr double kLeastAtOnce = 2;   // one that takes long would hold the searc
 constexpr double kHeadStart = 1.5;   // the head start as a multiple of a source's time, part of which it waits
 constexpr std::size_t kNamed = 100;  // the most problems that are named
 
-/// What each problem has of the time from `now` to `end`, where `lanes` are worked on at once.
+/// How many of the problems are worked on at once.
+std::int64_t at_once(std::size_t problems, std::size_t lanes) {
+  return static_cast<std::int64_t>(std::min(lanes, problems));
+}
+
+/// What each problem has of the time from `now` to `end`, where so many lanes work.
 Deadlines::Clock::duration part_of(Deadlines::Clock::time_point now, Deadlines::Clock::time_point end,
                                    std::size_t problems, std::size_t lanes) {
-  return (end - now) / static_cast<std::int64_t>(problems) * static_cast<std::int64_t>(std::min(lanes, problems));
+  return (end - now) / static_cast<std::int64_t>(problems) * at_once(problems, lanes);
 }
 
 }  // namespace
@@ -52,8 +57,7 @@ Deadlines::Clock::time_point Deadlines::next(Clock::time_point now, std::size_t 
 
 Deadlines::Clock::duration Deadlines::search_time(Clock::time_point now, std::size_t problems,
                                                   std::size_t lanes) const {
-  const auto least =
-      std::min(*part_ * static_cast<std::int64_t>(std::min(lanes, problems)), part_of(now, latest_, problems, lanes));
+  const auto least = std::min(*part_ * at_once(problems, lanes), part_of(now, latest_, problems, lanes));
   const auto overtime = problems_ended_ > 0 ? overtime_ / problems_ended_ : expected_overtime_;
   return std::max(Clock::duration{}, std::max(part(now, problems, lanes), least) - overtime);
 }
@@ -61,7 +65,7 @@ Deadlines::Clock::duration Deadlines::search_time(Clock::time_point now, std::si
 Deadlines::Clock::duration Deadlines::patience(Clock::time_point now, std::size_t problems, std::size_t lanes) const {
   const Clock::duration left = std::max(Clock::duration{}, latest_ - std::max(now, end_));
   const Clock::duration expected = std::min(part(now, problems, lanes) / 2, search_time(now, problems, lanes));
-  return std::min(left, std::max(expected, least_patience_ * static_cast<std::int64_t>(std::min(lanes, problems))));
+  return std::min(left, std::max(expected, least_patience_ * at_once(problems, lanes)));
 }
 
 bool Deadlines::fits(Clock::time_point now, Clock::time_point latest) const {

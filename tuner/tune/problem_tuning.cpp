@@ -156,8 +156,9 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
     const auto supplied = supply_.next(longest_wait(awaited, !on_order.empty()));
     if (finals_.empty()) {
       // The first problem of a run finds no program ready: without this it would end with those it has to wait for.
-      deadline_ += Clock::now() - begin;
-      waited_ += Clock::now() - begin;
+      const Clock::duration waited = Clock::now() - begin;
+      deadline_ += waited;
+      waited_ += waited;
     }
     if (!supplied) return is_whole && supply_.empty();
     if (is_enough(awaited)) {
