@@ -1,26 +1,58 @@
-// Blocks of a cluster that share one tile of C. Needs the rendered constant THREADS besides those of output.cuh.
+// Threads that share the sums of one tile of C: the warps along k of a block, the blocks of a cluster. Needs the
+// rendered constant THREADS besides those of output.cuh.
 #pragma once
 
 #include "mmtune/output.cuh"
 #include "mmtune/tma.cuh"
 
-// Adds the partial tiles of a cluster of SIZE blocks in the order of ranks and stores the results. Each block finishes
-// SHARE of every thread's sums, counted row by row from rank * SHARE on. What others finish is handed over one by one,
-// for the reason that StoredSums gives.
-template <int SIZE>
-__device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator (&sum)[TM][TN],
+// A thread's sums, counted row by row, of which it finishes OWN where warps along k share them.
+constexpr int OWN = TM * TN / WARPS_K;
+
+// Adds the sums of the warps along k in their order: `own` becomes those from warp_along_k() * OWN on. They are handed
+// over in partial[warp along k][sum][thread], one by one, for the reason that StoredSums gives.
+__device__ __forceinline__ void add_warps_along_k(Value* partial, const Accumulator (&sum)[TM][TN],
+                                                  Accumulator (&own)[OWN]) {
+  static_assert(OWN % V == 0, "a thread finishes whole vectors");
+  const int warp = warp_along_k();
+  Value* const handed = partial + threadIdx.x % TILE_THREADS;
+  __syncthreads();  // the stages are done with
+#pragma unroll
+  for (int e = 0; e < TM * TN; ++e) {
+    if (e / OWN != warp) handed[(warp * (TM * TN) + e) * TILE_THREADS] = sum[e / TN][e % TN];
+  }
+  __syncthreads();  // all is handed over
+#pragma unroll
+  for (int i = 0; i < OWN; ++i) own[i] = {};
+#pragma unroll
+  for (int owner = 0; owner < WARPS_K; ++owner) {  // A loop over all, not warp alone, gives sum constant indices.
+    if (owner != warp) continue;
+#pragma unroll
+    for (int giver = 0; giver < WARPS_K; ++giver) {
+#pragma unroll
+      for (int i = 0; i < OWN; ++i) {
+        const int e = owner * OWN + i;
+        own[i] += giver == owner ? sum[e / TN][e % TN] : handed[(giver * (TM * TN) + e) * TILE_THREADS];
+      }
+    }
+  }
+}
+
+// Adds the sums of a cluster of SIZE blocks in the order of ranks and stores the results. Of the COUNT that each thread
+// has, counted row by row from `first` on, a block finishes SHARE from rank * SHARE on. What others finish is handed
+// over one by one, for the reason that StoredSums gives.
+template <int SIZE, int COUNT>
+__device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator* sum, int first,
                                                const Position& position, const TileOfC& output) {
-  constexpr int SHARE = TM * TN / SIZE;
-  constexpr int WIDTH = SHARE < V ? SHARE : V;
-  static_assert(SHARE * SIZE == TM * TN && SHARE % WIDTH == 0 && V % WIDTH == 0, "equal shares");
+  constexpr int SHARE = COUNT / SIZE;
+  static_assert(SHARE * SIZE == COUNT, "equal shares");
   const int rank = cluster_rank();
   Value* const handed = partial + threadIdx.x;
-  __syncthreads();  // the stages are done with
+  __syncthreads();  // what was there before is done with
 #pragma unroll
   for (int owner = 0; owner < SIZE; ++owner) {  // A loop over all, not rank alone, gives sum constant indices.
     if (owner == rank) continue;
 #pragma unroll
-    for (int e = owner * SHARE; e < (owner + 1) * SHARE; ++e) handed[e * THREADS] = sum[e / TN][e % TN];
+    for (int e = owner * SHARE; e < (owner + 1) * SHARE; ++e) handed[e * THREADS] = sum[e];
   }
   cluster_sync();  // all is handed over
   Accumulator total[SHARE] = {};
@@ -34,21 +66,11 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
       for (int i = 0; i < SHARE; ++i) {
         const int e = owner * SHARE + i;
         const unsigned offset = e * THREADS * static_cast<unsigned>(sizeof(Value));
-        total[i] += r == owner ? sum[e / TN][e % TN] : load_remote<Value>(theirs + offset);
+        total[i] += r == owner ? sum[e] : load_remote<Value>(theirs + offset);
       }
     }
   }
   cluster_arrive();  // this block has read what it needs of the others
-  const int first = rank * SHARE;
-#pragma unroll
-  for (int i = 0; i < SHARE; i += WIDTH) {
-    if constexpr (EXCHANGES && WIDTH == V) {
-      store_exchanged(&total[i], position, (first + i) / TN, (first + i) % TN, output);
-    } else {
-      const int row = position.row((first + i) / TN);
-      const int column = position.column((first + i) % TN);
-      output.store<WIDTH>(output.at(row, column), &total[i], row < output.rows() ? output.columns() - column : 0);
-    }
-  }
+  store_run<SHARE>(total, first + rank * SHARE, position, output);
   cluster_wait();  // no block leaves while others read its shared memory
 }

@@ -71,25 +71,41 @@ __device__ __forceinline__ void store_tile(const Accumulator (&sum)[TM][TN], con
   }
 }
 
+// Stores COUNT results of a thread, counted row by row from `first` on.
+template <int COUNT>
+__device__ __forceinline__ void store_run(const Accumulator* results, int first, const Position& position,
+                                          const TileOfC& output) {
+  constexpr int WIDTH = COUNT < V ? COUNT : V;
+  static_assert(COUNT % WIDTH == 0 && V % WIDTH == 0, "a run is whole vectors or a part of one");
+#pragma unroll
+  for (int e = 0; e < COUNT; e += WIDTH) {
+    const int i = (first + e) / TN, j = (first + e) % TN;
+    if constexpr (EXCHANGES && WIDTH == V) {
+      store_exchanged(&results[e], position, i, j, output);
+    } else {
+      const int row = position.row(i), column = position.column(j);
+      output.store<WIDTH>(output.at(row, column), &results[e], row < output.rows() ? output.columns() - column : 0);
+    }
+  }
+}
+
 // The same for one of several parts of k: to partial[part][m][n], as they are.
-__device__ __forceinline__ void store_partial_tile(const Accumulator (&sum)[TM][TN], const Position& position,
-                                                   const TileOfC& output, Accumulator* partial, int part) {
-  Accumulator* const first = partial + (part * output.m + output.first_row) * output.n + output.first_column;
+template <int COUNT>
+__device__ __forceinline__ void store_partial_run(const Accumulator* results, int first, const Position& position,
+                                                  const TileOfC& output, Accumulator* partial, int part) {
+  Accumulator* const tile = partial + (part * output.m + output.first_row) * output.n + output.first_column;
 #pragma unroll
-  for (int i = 0; i < TM; ++i) {
+  for (int e = 0; e < COUNT; e += V) {
+    const Exchanged exchanged(&results[e]);
+    const int row = Exchanged::row(position, (first + e) / TN);
+    const int column = Exchanged::column(position, (first + e) % TN);
+    const bool exists = column < output.columns();
+    Accumulator* target = tile + row * output.n + column;
 #pragma unroll
-    for (int j = 0; j < TN; j += V) {
-      const Exchanged exchanged(&sum[i][j]);
-      const int row = Exchanged::row(position, i);
-      const int column = Exchanged::column(position, j);
-      const bool exists = column < output.columns();
-      Accumulator* target = first + row * output.n + column;
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const Vector<Accumulator, 1> one{{exchanged.at[v]}};
-        store_if(exists && row + v * V < output.rows(), target, one);
-        target += V * output.n;
-      }
+    for (int v = 0; v < V; ++v) {
+      const Vector<Accumulator, 1> one{{exchanged.at[v]}};
+      store_if(exists && row + v * V < output.rows(), target, one);
+      target += V * output.n;
     }
   }
 }

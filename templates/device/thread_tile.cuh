@@ -1,5 +1,5 @@
 // A thread's TM x TN results of its block's tile of C: where they lie, and how operands in shared memory are multiplied
-// into them. Needs the rendered constants TM, TN, BN, LANES_N and ORDER, and the type Accumulator.
+// into them. Needs the rendered constants BM, BN, TM, TN, LANES_N, ORDER and WARPS_K, and the type Accumulator.
 #pragma once
 
 #include "mmtune/copy.cuh"
@@ -13,6 +13,7 @@ constexpr int LANES_M = 32 / LANES_N;
 constexpr int WM = TM * LANES_M;
 constexpr int WN = TN * LANES_N;
 constexpr int WARPS_N = BN / WN;
+constexpr int TILE_THREADS = (BM / TM) * (BN / TN);  // they have each result of the tile once
 
 // One step along k of both operands.
 struct Fragment {
@@ -57,13 +58,17 @@ __device__ __forceinline__ void accumulate(Accumulator (&sum)[TM][TN], const Fra
   }
 }
 
+// The number of this thread's warp among the WARPS_K that have the same results and multiply other steps along k of a
+// stage.
+__device__ __forceinline__ int warp_along_k() { return WARPS_K == 1 ? 0 : threadIdx.x / TILE_THREADS; }
+
 // Where a thread's results lie in the block's tile.
 struct Position {
   int row0;
   int column0;
 
   __device__ __forceinline__ Position() {
-    const int warp = threadIdx.x / 32;
+    const int warp = (WARPS_K == 1 ? threadIdx.x : threadIdx.x % TILE_THREADS) / 32;
     const int lane = threadIdx.x % 32;
     // Eight neighbouring lanes hold two columns and four rows of lanes, which keeps 16-byte reads conflict free.
     const int lane_n = 2 * (lane / (2 * LANES_M)) + lane % 2;

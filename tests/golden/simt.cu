@@ -1,4 +1,4 @@
-// simt BM=64 BN=64 BK=8 TM=8 TN=4 LANES_N=8 LOAD=0 STAGES=2 UNROLL=8 ORDER=1 GROUP=8 MIN_BLOCKS=1 PACK=0 SPLIT=1 REDUCE=0 STREAM=0 CUT=0 for fp32 nn
+// simt BM=64 BN=64 BK=8 TM=8 TN=4 LANES_N=8 LOAD=0 STAGES=2 UNROLL=8 ORDER=1 GROUP=8 MIN_BLOCKS=1 PACK=0 SPLIT=1 REDUCE=0 STREAM=0 CUT=0 WARPS_K=1 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -28,6 +28,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int REDUCE = 0;  // what adds the sums of a split tile: kernel
 [[maybe_unused]] constexpr int STREAM = 0;  // 1: resident blocks take tiles in turn and share those of the last wave
 [[maybe_unused]] constexpr int CUT = 0;  // 1: a block adds up the parts of an invariant product's k one after the other
+[[maybe_unused]] constexpr int WARPS_K = 1;  // warps that have the same results and divide the steps of a stage
 [[maybe_unused]] constexpr bool PACK_A = false;
 [[maybe_unused]] constexpr bool PACK_B = false;
 [[maybe_unused]] constexpr bool A_ALONG_K = true;

@@ -51,6 +51,7 @@ constexpr const char* kPack = "LOAD=1 STAGES=3 PACK=1";
 constexpr const char* kOwnCopies = "SIDE=1 FEW=1 OWN=1 UNROLL=1 WARPS=4 WARPS_K=4 NARROW=1 STAGES=3";
 constexpr const char* kExchange = "SIDE=0 FEW=2 OWN=1 UNROLL=4 WARPS=4 WARPS_K=1 NARROW=1 STAGES=3 LANES=1";
 constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
+constexpr const char* kWarpsAlongK = "WARPS_K=2 BK=16 STAGES=2";
 constexpr const char* kWgmma = "BM=64 BN=64 CONSUMERS=1";
 constexpr const char* kPingpong = "BM=64 BN=64 PINGPONG=1";
 constexpr const char* kMulticast = "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2";
@@ -101,14 +102,20 @@ const Break kBreaks[] = {
      "barrier_expect(full, TMA_BYTES + 16)", "wait for ever: [0-9]+ at a barrier in shared memory"},
     {"a block that leaves its cluster", "simt", kCluster, Layout::nn, kWide, "cluster_wait();  // no block leaves",
      "//", "has left"},
+    {"sums of other warps before they are there", "simt", kWarpsAlongK, Layout::nn, kWide,
+     "__syncthreads();  // all is handed over", "", kWrong},
+    {"sums of the cluster over those of warps", "simt", "WARPS_K=2 BK=16 STAGES=2 SPLIT=2 REDUCE=1", Layout::nn, kWide,
+     "__syncthreads();  // what was there before", "//", kWrong},
+    {"a warp along k that takes another one's steps", "simt", kWarpsAlongK, Layout::nn, kWide, "steps * B_ROW",
+     "UNROLL * B_ROW", kWrong},
     {"no meeting of the cluster", "simt", kCluster, Layout::nn, kWide, "cluster_sync();  // all is handed over", "",
      "has left|wrong result"},
     {"sums that are never handed over", "simt", "SPLIT=8 REDUCE=1", Layout::nn, kDeep, "if (owner == rank)",
      "if (owner >= rank)", kWrong},
     {"sums of another block", "simt", "SPLIT=8 REDUCE=1", Layout::nn, kDeep,
      "remote_address(shared_address(handed), r)", "remote_address(shared_address(handed), r ^ 1)", kWrong},
-    {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "Accumulator* target = first + ",
-     "Accumulator* target = first + 1 + ", kStray},
+    {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "Accumulator* target = tile + ",
+     "Accumulator* target = tile + 1 + ", kStray},
     {"a part that is not added", "simt", "SPLIT=2", Layout::nn, kDeep, "sum_of_few<2>(", "sum_of_few<1>(", kWrong},
     {"parts of many that are not added", "simt", "SPLIT=20", Layout::nn, kDeep, "reduction.add<AT_ONCE>(sum)",
      "reduction.next += AT_ONCE * reduction.stride", kWrong},

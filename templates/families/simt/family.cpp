@@ -26,6 +26,7 @@ struct Simt {
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 1024;
 
+  static constexpr int kFewThreads = 128;  ///< one warp for each scheduler of an SM
   /// Columns of tiles: as many share a row of A as rows of GROUP share B.
   static constexpr std::int64_t kFewColumns = 8;
   static constexpr int kPackTile = 64;      ///< rows and columns of a tile that one block of pack copies
@@ -55,6 +56,7 @@ struct Simt {
     register_rules(problem, p, device, rules);
     split_rules(problem, p, device, rules);
     stream_rules(problem, p, device, rules);
+    warps_k_rules(problem, p, device, rules);
     cut_rules(problem, p, rules);
     group_rules(problem, p, device, rules);
   }
@@ -68,7 +70,7 @@ struct Simt {
     const int words = accumulator_registers(problem);
     rules.must(threads(p) >= 64 && threads(p) <= 512, "64 to 512 threads per block");
     rules.must(p.tm * p.tn >= 8 && words * p.tm * p.tn <= 128, "8 to 128 registers of sums per thread");
-    rules.must(p.bk % p.unroll == 0, "UNROLL divides BK");
+    rules.must(p.bk % (p.warps_k * p.unroll) == 0, "UNROLL divides a warp's steps of BK");
     rules.must(problem.k / p.bk < kCoordinatesEnd, "stages along k are counted in 32 bits");
   }
 
@@ -125,7 +127,8 @@ struct Simt {
     split_rule(rules, p.split, tiles, resident_blocks(p, device));
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
-    rules.must(p.reduce == 0 || p.tm * p.tn % p.split == 0, "REDUCE over a cluster gives each block as many sums");
+    rules.must(p.reduce == 0 || p.tm * p.tn % (p.split * p.warps_k) == 0,
+               "REDUCE over a cluster gives each block as many sums");
   }
 
   static void stream_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -134,12 +137,22 @@ struct Simt {
     rules.must(p.stream == 0 || streams, "STREAM's flags need compute capability 7.0");
     // An invariant product has parts of its own: slices would be another order.
     rules.worth(p.stream == 1 || !streams || problem.invariant || traits(problem.precision).accumulator.integer ||
-                    problem.k <= longest_sum(problem, p) * p.split,
+                    problem.k <= longest_sum(problem, p) * p.split * p.warps_k,
                 "long sums are taken in slices, as STREAM and SPLIT do");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
     rules.worth(shared_memory_allows(problem, p, device, p.min_blocks),
                 "shared memory allows MIN_BLOCKS blocks per SM");
+  }
+
+  static void warps_k_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    rules.must(p.warps_k == 1 || (p.stream == 0 && p.cut == 0), "WARPS_K is for blocks with one part of one tile");
+    rules.must(p.tm * p.tn % (p.warps_k * fragment_vector(problem, p)) == 0,
+               "WARPS_K gives each thread as many vectors of sums");
+    rules.worth(p.warps_k == 1 || tile_threads(p) <= kFewThreads, "WARPS_K is for tiles with few warps");
+    rules.worth(p.warps_k == 1 || tiles_of_c(problem, p.bm, p.bn) * p.split <= 2 * device.sm_count,
+                "WARPS_K is for at most two blocks per SM");
+    rules.worth(p.bk <= 32 || p.warps_k > 1, "stages of more than 32 steps are for WARPS_K");
   }
 
   static void cut_rules(const Problem& problem, const Params& p, Rules& rules) {
@@ -159,7 +172,7 @@ struct Simt {
   static int parts(const Problem& problem, const Params& p) { return p.cut == 1 ? core_parts(problem) : p.split; }
 
   static Summation summation(const Problem& problem, const Params& p, const DeviceSpec&) {
-    return {.adder = p.stream == 1 ? Summation::Adder::other : Summation::Adder::fma,
+    return {.adder = p.stream == 1 || p.warps_k > 1 ? Summation::Adder::other : Summation::Adder::fma,
             .part = summed_part(problem, parts(problem, p), p.bk)};
   }
 
@@ -293,7 +306,7 @@ struct Simt {
     const PrecisionTraits& types = traits(problem.precision);
     const ModelNumbers& numbers = model_numbers(device);
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
-    const double vector = std::min<int>({16 / types.accumulator.bytes, p.tm, p.tn});
+    const double vector = fragment_vector(problem, p);
     const double fragment_loads = (p.tm + p.tn) / vector;
     const auto copies = [&](bool along_k, bool packed, int align, const FormatTraits& format, int extent) {
       const double moves = static_cast<double>(vector_width(kRowBytes, format)) /
@@ -304,19 +317,18 @@ struct Simt {
                           : p.load == 0     ? numbers.simt_staged_slots + numbers.simt_staged_move_slots * moves
                           : copies_async(p) ? numbers.simt_async_move_slots * moves
                                             : 0;
-      return each * extent / threads(p);
+      return each * extent / tile_threads(p);
     };
     const double staging = copies(a_along_k(problem, p), packs_a(problem, p), problem.align.a, types.a, p.bm) +
                            copies(b_along_k(problem, p), packs_b(problem, p), problem.align.b, types.b, p.bn);
     WorkEstimate work;
     work.issue_slots_per_fma = 1 + (numbers.simt_fragment_slots * fragment_loads + staging +
-                                    numbers.simt_tile_slots / p.bk + numbers.simt_round_slots / p.unroll) /
+                                    numbers.simt_tile_slots * p.warps_k / p.bk + numbers.simt_round_slots / p.unroll) /
                                        fma_per_k;
     constexpr double kLoadAddStore = 3;  // the issue slots for a sum at the end of a part
-    if (p.cut == 1) {
-      const auto steps = static_cast<double>(std::max<std::int64_t>(1, problem.k));
-      work.issue_slots_per_fma += kLoadAddStore * parts(problem, p) / steps;
-    }
+    const auto steps = static_cast<double>(std::max<std::int64_t>(1, problem.k));
+    if (p.cut == 1) work.issue_slots_per_fma += kLoadAddStore * parts(problem, p) / steps;
+    if (p.warps_k > 1) work.issue_slots_per_fma += kLoadAddStore * p.warps_k * p.split / steps;
     // The main loop takes longer where it walks slices of tiles, or spills, which begins a little before registers run
     // out.
     if (p.stream == 1) work.issue_slots_per_fma *= numbers.simt_stream_factor;

@@ -30,6 +30,9 @@
 // its own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they
 // would in one long sum.
 //
+// WARPS_K > 1: so many warps have the same results and multiply other steps of every stage; their sums are added in
+// shared memory (sliced-K). So a tile of one or two warps keeps all schedulers busy.
+//
 // CUT = 1: a block adds up the parts of its tile's k one after the other, and their sums as the blocks of a split tile
 // do: the same bits.
 #include "mmtune/batch.cuh"
@@ -49,6 +52,7 @@
 
 constexpr bool CLUSTER = SPLIT > 1;
 constexpr bool COPIES_ASYNC = LOAD == 1 || LOAD == 3;
+constexpr int WARP_BK = BK / WARPS_K;  // the steps of a stage that a thread multiplies
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
 constexpr int A_ROW = BM + (A_ALONG_K ? WIDE : 0);
@@ -62,13 +66,14 @@ struct Stages {
 struct Shared {
   union alignas(128) {
     Stages stages;
-    Value partial[CLUSTER ? BM * BN : 1];  // the partial sums, once the stages are done with; no barrier lies here
+    // The partial sums, once the stages are done with; no barrier lies here.
+    Value partial[WARPS_K > 1 ? WARPS_K* BM* BN : CLUSTER ? BM* BN : 1];
   };
   alignas(128) u64 full[STAGES];  // barriers that the accelerator completes
 };
 constexpr int BEFORE_BYTES = CUT == 1 ? BM * BN * int(sizeof(Value)) : 0;  // the sums of a tile's parts before
 static_assert(sizeof(Shared) + BEFORE_BYTES == SMEM_BYTES, "host and kernel disagree on shared memory");
-static_assert(THREADS == (BM / TM) * (BN / TN), "host and kernel disagree on the block");
+static_assert(THREADS == TILE_THREADS * WARPS_K, "host and kernel disagree on the block");
 
 // The block's dynamic shared memory.
 __device__ __forceinline__ unsigned char* shared_memory() {
@@ -118,8 +123,8 @@ __device__ __forceinline__ int tiles_of_slice(int tiles, i64 part) {
 // State in local variables of one function: see docs/kernels.md, on the form of the source.
 template <class EndSlice>
 __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
-                                         const Segment& segment, i64 part, const Position& position,
-                                         RingPosition& ring, const EndSlice& end_slice) {
+                                         const Segment& segment, i64 part, const Position& position, RingPosition& ring,
+                                         const EndSlice& end_slice) {
   if constexpr (PACK == 1) wait_for_previous();  // The packed operands are read now.
   if (segment.tiles == 0) return clear(sum);
   RingPosition fill = ring;  // the place of the tile that is fetched ahead
@@ -146,8 +151,9 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
   await(true);
 
   // Stages lie one behind the other: fragments are read along a ring of STAGES * BK rows.
-  const Value* const a_begin = &shared.stages.a[0][0][position.row0];
-  const Value* const b_begin = &shared.stages.b[0][0][position.column0];
+  const int first_step = warp_along_k() * WARP_BK;
+  const Value* const a_begin = &shared.stages.a[0][first_step][position.row0];
+  const Value* const b_begin = &shared.stages.b[0][first_step][position.column0];
   const Value* a_row = a_begin + ring.stage * (BK * A_ROW);
   const Value* b_row = b_begin + ring.stage * (BK * B_ROW);
   Fragment fragment[2];
@@ -166,10 +172,11 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
       ring.advance();
       // A round is short enough for the instruction cache, however deep the stages are.
 #pragma unroll 1
-      for (int round = 0; round < BK / UNROLL; ++round) {
-        const bool last = round == BK / UNROLL - 1;
-        const Value* const a_next = last && ring.stage == 0 ? a_begin : a_row + UNROLL * A_ROW;
-        const Value* const b_next = last && ring.stage == 0 ? b_begin : b_row + UNROLL * B_ROW;
+      for (int round = 0; round < WARP_BK / UNROLL; ++round) {
+        const bool last = round == WARP_BK / UNROLL - 1;
+        const int steps = UNROLL + (last ? BK - WARP_BK : 0);  // to the next round, past the other warps' steps
+        const Value* const a_next = last && ring.stage == 0 ? a_begin : a_row + steps * A_ROW;
+        const Value* const b_next = last && ring.stage == 0 ? b_begin : b_row + steps * B_ROW;
 #pragma unroll
         for (int step = 0; step < UNROLL; ++step) {
           if (step == UNROLL - 1) {
@@ -252,10 +259,16 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   };
   multiply(sum, shared, loaders, segment, call.k_tiles, position, ring, end_part);
 
+  Accumulator own[OWN];
+  if constexpr (WARPS_K > 1) add_warps_along_k(shared.partial, sum, own);
+  const Accumulator* const results = WARPS_K > 1 ? own : &sum[0][0];
+  const int first = warp_along_k() * OWN;
   if constexpr (CLUSTER) {
-    reduce_cluster<SPLIT>(shared.partial, sum, position, output);
+    reduce_cluster<SPLIT, OWN>(shared.partial, results, first, position, output);
   } else if constexpr (SPLIT == 0) {
-    store_partial_tile(sum, position, output, call.partial, share.part);
+    store_partial_run<OWN>(results, first, position, output, call.partial, share.part);
+  } else if constexpr (WARPS_K > 1) {
+    store_run<OWN>(results, first, position, output);
   } else {
     store_tile(sum, position, output);
   }

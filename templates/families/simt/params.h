@@ -7,14 +7,14 @@ namespace mmtune {
 
 struct SimtParams {
   Param bm{64}, bn{64}, bk{8}, tm{8}, tn{4}, lanes_n{8}, load{0}, stages{2}, unroll{8}, order{1}, group{8},
-      min_blocks{1}, split{1}, reduce{0}, pack{0}, stream{0}, cut{0};
+      min_blocks{1}, split{1}, reduce{0}, pack{0}, stream{0}, cut{0}, warps_k{1};
 };
 
 inline const ParamTable<SimtParams>& simt_params() {
   static const ParamTable<SimtParams> rows = {
       {"BM", &SimtParams::bm, {32, 64, 96, 128, 192, 256}, "rows of C per block"},
       {"BN", &SimtParams::bn, {32, 64, 96, 128, 192, 256}, "columns of C per block"},
-      {"BK", &SimtParams::bk, {8, 16, 32}, "steps along k per stage"},
+      {"BK", &SimtParams::bk, {8, 16, 32, 64}, "steps along k per stage"},
       {"TM", &SimtParams::tm, {2, 4, 8, 16}, "rows of C per thread"},
       {"TN", &SimtParams::tn, {2, 4, 8, 16}, "columns of C per thread"},
       {"LANES_N", &SimtParams::lanes_n, {4, 8}, "threads of a warp along the columns"},
@@ -38,6 +38,10 @@ inline const ParamTable<SimtParams>& simt_params() {
       {"REDUCE", &SimtParams::reduce, {{0, "kernel"}, {1, "cluster"}}, "what adds the sums of a split tile"},
       {"STREAM", &SimtParams::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
       {"CUT", &SimtParams::cut, {0, 1}, "1: a block adds up the parts of an invariant product's k one after the other"},
+      {"WARPS_K",
+       &SimtParams::warps_k,
+       {1, 2, 4, 8},
+       "warps that have the same results and divide the steps of a stage"},
   };
   return rows;
 }

@@ -15,7 +15,9 @@ namespace mmtune::simt_shape {
 
 inline constexpr int kRowBytes = 16;  ///< the bytes that are moved at once; rows of a copy are multiples of them
 
-inline int threads(const SimtParams& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
+/// The threads that have each result of a tile once.
+inline int tile_threads(const SimtParams& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
+inline int threads(const SimtParams& p) { return tile_threads(p) * p.warps_k; }
 inline bool packs_a(const Problem& problem, const SimtParams& p) {
   return p.pack == 1 && (!transposes_a(problem.layout) || problem.align.a < 16);
 }
@@ -30,6 +32,11 @@ inline bool b_along_k(const Problem& problem, const SimtParams& p) {
   return transposes_b(problem.layout) && !packs_b(problem, p);
 }
 
+/// Neighbouring elements of a fragment that one instruction reads from shared memory.
+inline int fragment_vector(const Problem& problem, const SimtParams& p) {
+  return std::min<int>({kRowBytes / traits(problem.precision).accumulator.bytes, p.tm, p.tn});
+}
+
 /// Elements one instruction moves: as many as the operand's alignment allows, but no more than the shortest BK, along
 /// which they may lie.
 inline int vector_width(int align_bytes, const FormatTraits& format) {
@@ -42,7 +49,8 @@ inline int shared_bytes(const Problem& problem, const SimtParams& p) {
   const int pad = 16 / bytes;
   const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem, p) ? pad : 0)) * bytes) +
                      rounded(p.stages * p.bk * (p.bn + (b_along_k(problem, p) ? pad : 0)) * bytes);
-  const int partial = p.split > 1 && p.reduce == 1 ? p.bm * p.bn * bytes : 0;
+  const bool shares_sums = p.warps_k > 1 || (p.split > 1 && p.reduce == 1);
+  const int partial = shares_sums ? p.warps_k * p.bm * p.bn * bytes : 0;
   const int before = p.cut == 1 ? p.bm * p.bn * bytes : 0;
   return std::max(stages, partial) + rounded(8 * p.stages) + before;
 }
