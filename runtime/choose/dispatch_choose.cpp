@@ -13,7 +13,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kMostWeighed = 256;  // the most kernels: each takes up to a tenth of a microsecond
+constexpr std::size_t kMostWeighed = 512;  // the most kernels: each takes up to a tenth of a microsecond
 constexpr double kWorthTrying = 1.5;       // A kernel that is expected to take so many times as long is no alternative.
 constexpr double kSurer = 1.03;            // Another SPLIT than that of the nearest size must be faster by so much.
 

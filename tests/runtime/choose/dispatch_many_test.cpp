@@ -20,24 +20,24 @@ using test::fp32;
 class DispatchOfManyKernels : public testing::Test {
  protected:
   DispatchOfManyKernels() {
-    for (std::size_t i = 0; i < 400; ++i) {
+    for (std::size_t i = 0; i < 1200; ++i) {
       const Problem problem = any_size();
       const double us = model_us(*kernels_[i % kernels_.size()], problem) * (1 + 0.01 * static_cast<double>(i % 17));
       stored_.winners.push_back({problem, kernels_[i % kernels_.size()], us, true});
     }
   }
 
-  /// The best 80 of the model.
+  /// The best 600 of the model.
   static const std::vector<std::shared_ptr<const StoredKernel>>& some_kernels() {
     static const std::vector<std::shared_ptr<const StoredKernel>> kernels = ranked_kernels();
     return kernels;
   }
 
-  static std::vector<std::shared_ptr<const StoredKernel>> ranked_kernels() {
+  static std::vector<std::shared_ptr<const StoredKernel>> ranked_kernels(std::size_t most = 600) {
     const Family& family = family_named("simt");
     const SearchSpace space(family, fp32(2048, 2048, 2048), catalog_gpu("h200"));
     std::vector<std::shared_ptr<const StoredKernel>> kernels;
-    for (const RankedConfig& ranked : space.ranked(80)) {
+    for (const RankedConfig& ranked : space.ranked(most)) {
       const Config config = space.config(ranked.number);
       kernels.push_back(std::make_shared<const StoredKernel>(StoredKernel{&family, config, config.text(), 64}));
     }
@@ -74,7 +74,7 @@ class DispatchOfManyKernels : public testing::Test {
       return static_cast<std::uint32_t>(std::find_if(kernels_.begin(), kernels_.end(), is_it) - kernels_.begin());
     };
     const std::uint32_t nearest = number_of((*near)->kernel.get());
-    auto weighed = around.promising(63, [&](std::uint32_t number) { return number != nearest; });
+    auto weighed = around.promising(511, [&](std::uint32_t number) { return number != nearest; });
     weighed.push_back(nearest);
     const StoredKernel* best = nullptr;
     double best_us = std::numeric_limits<double>::infinity();
@@ -111,6 +111,21 @@ TEST_F(DispatchOfManyKernels, AChoiceIsThatOfPlansForAllThatAreWeighed) {
     not_nearest += choice.match == Match::predicted;
   }
   EXPECT_GT(not_nearest, 30) << "nothing was weighed";
+}
+
+TEST_F(DispatchOfManyKernels, WhatWonFarAwayIsWeighedAmongAsManyAsACoverKeeps) {
+  const auto slow = ranked_kernels(8000);
+  const auto& fast = kernels_.front();
+  const auto winner = [&](const Problem& problem, const auto& kernel) {
+    return Entry{problem, kernel, model_us(*kernel, problem), true};
+  };
+  stored_.winners = {winner(fp32(64, 64, 64), fast)};
+  for (std::size_t i = 0; i < 300; ++i) {
+    const auto k = static_cast<std::int64_t>(2048 + 8 * i);
+    stored_.winners.push_back(winner(fp32(2048, 2048, k), slow[slow.size() - 1 - i]));
+  }
+  const Choice choice = DispatchTable(device_, stored_).choose(fp32(2048, 2048, 2040));
+  EXPECT_EQ(choice.config.text(), fast->config.text()) << choice.why;
 }
 
 TEST_F(DispatchOfManyKernels, EveryTunedSizeIsFound) {
