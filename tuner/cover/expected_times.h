@@ -27,8 +27,8 @@ class ExpectedTimes {
   std::vector<ExpectedTime> at(std::size_t size, const std::vector<std::size_t>& kernels) const;
 
  private:
-  /// Its errors are learnt as its program's.
-  std::uint32_t program_of(std::size_t kernel) const;
+  /// Its errors are learnt as its launch's, as a library does.
+  std::uint32_t launch_of(std::size_t kernel) const;
 
   const MeasuredKernels& measured_;
   MeasuredTimes learnt_;

@@ -16,11 +16,11 @@ constexpr double kShortlist = 1.5;   // the most programs that are looked at, as
 constexpr double kPromising = 1.25;  // a kernel whose expected time is this close to the best is measured
 constexpr std::size_t kMostPromising = 3;  // the most kernels that are measured at a further size
 
-/// Keeps the first kernel of each program.
-void keep_one_of_each_program(const MeasuredKernels& measured, std::vector<std::size_t>& kernels) {
-  std::set<std::size_t> programs;
+/// Keeps the first kernel of each launch.
+void keep_one_of_each_launch(const MeasuredKernels& measured, std::vector<std::size_t>& kernels) {
+  std::set<std::size_t> launches;
   std::erase_if(kernels,
-                [&](std::size_t kernel) { return !programs.insert(measured.kernels()[kernel].program).second; });
+                [&](std::size_t kernel) { return !launches.insert(measured.kernels()[kernel].launch).second; });
 }
 
 }  // namespace
@@ -66,21 +66,21 @@ std::size_t KernelChoice::most_listed() const {
   return static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
 }
 
-/// The first kernels, and one of each program of those that serve the sizes best beside them, more than will be chosen.
+/// The first kernels, and one of each launch of those that serve the sizes best beside them, more than will be chosen.
 std::vector<std::size_t> KernelChoice::shortlist(const MeasuredKernels& measured, const TimeMatrix& times,
                                                  const std::vector<std::size_t>& first) const {
   std::vector<std::size_t> kernels = choose_portfolio(times, most_listed(), 0, first).kernels;
-  keep_one_of_each_program(measured, kernels);
+  keep_one_of_each_launch(measured, kernels);
   return kernels;
 }
 
-/// Times that are expected with caution at the further sizes: of the first kernels, and of one of every other program.
+/// Times that are expected with caution at the further sizes: of the first kernels, and of one of every other launch.
 TimeMatrix KernelChoice::cautious_times(const MeasuredKernels& measured, const ExpectedTimes& expected,
                                         const std::vector<std::size_t>& first) const {
   std::vector<std::size_t> kernels = first;
   kernels.resize(first.size() + measured.kernels().size());
   std::iota(kernels.begin() + static_cast<std::ptrdiff_t>(first.size()), kernels.end(), std::size_t{0});
-  keep_one_of_each_program(measured, kernels);
+  keep_one_of_each_launch(measured, kernels);
   TimeMatrix matrix = empty_matrix(measured, true);
   for_each_on_cores(options_.sample.size(), matrix.time_us.size(), [&](std::size_t size) {
     for (const ExpectedTime& each : expected.at(size, kernels)) {

@@ -6,16 +6,24 @@
 #include <limits>
 #include <utility>
 
+#include "templates/family/split_k.h"
 #include "templates/model/cost.h"
 
 namespace mmtune {
 
 namespace {
 
-std::string name_of(const TrialKey& key) {
+std::string name_of(const TrialKey& key, const std::string& config) {
   const Problem& problem = key.problem;
-  return fmt::format("{} {} {} {} {} {} {}", key.family, key.config, static_cast<int>(problem.precision),
-                     static_cast<int>(problem.layout), problem.align.a, problem.align.b, problem.align.c);
+  return fmt::format("{} {} {} {} {} {} {} {}", key.family, config, static_cast<int>(problem.precision),
+                     static_cast<int>(problem.layout), problem.align.a, problem.align.b, problem.align.c,
+                     key.source_hash);
+}
+
+std::string without_split(const Candidate& candidate) {
+  Config config = candidate.config;
+  if (const auto split = split_position(*candidate.family)) config.set(*split, 0);
+  return config.text();
 }
 
 }  // namespace
@@ -23,7 +31,7 @@ std::string name_of(const TrialKey& key) {
 MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, const std::vector<Problem>& problems)
     : device_(preparation.device()), problems_(problems), times_(problems.size()) {
   std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: the source is not made any more
-  std::map<std::string, std::size_t> programs;                // the number of a program, by its source
+  std::map<std::string, std::size_t> programs, launches;      // numbers of programs by source, of launches by name
   RowFilter filter;
   filter.device = key_of(device_);
   filter.evidence = preparation.evidence();
@@ -32,12 +40,14 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
     for (Trial& trial : store.trials(filter)) {
       if (!mmtune::has_time(trial.outcome)) continue;
       const TrialKey& key = trial.key;
-      const auto [known, is_new] = numbers.try_emplace(name_of(key) + key.source_hash);
+      const auto [known, is_new] = numbers.try_emplace(name_of(key, key.config));
       if (is_new && preparation.makes(key)) {
         known->second = kernels_.size();
         const std::size_t program = programs.try_emplace(key.source_hash, programs.size()).first->second;
-        kernels_.push_back({*candidate_of(key), program, key.problem.precision, key.problem.layout, key.problem.align});
-        const Candidate& candidate = kernels_.back().candidate;
+        const Candidate candidate = *candidate_of(key);
+        const std::string launch = name_of(key, without_split(candidate));
+        kernels_.push_back({candidate, program, launches.try_emplace(launch, kernels_.size()).first->second,
+                            key.problem.precision, key.problem.layout, key.problem.align});
         models_.emplace_back(*candidate.family, candidate.config, key.problem, device_, 0);
       }
       if (!known->second) continue;

@@ -16,6 +16,7 @@ namespace mmtune {
 struct SampledKernel {
   Candidate candidate;
   std::size_t program = 0;  ///< a number that kernels of equal source share
+  std::size_t launch = 0;   ///< the number of the first kernel that differs in SPLIT alone, which each size has anew
   Precision precision;
   Layout layout;
   Alignment align;  ///< the alignment that it is rendered for

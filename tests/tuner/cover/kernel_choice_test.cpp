@@ -1,0 +1,93 @@
+#include "tuner/cover/kernel_choice.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "runtime/base/template_files.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "tests/db/fixtures.h"
+#include "tests/db/samples.h"
+#include "tests/templates/family/settings.h"
+#include "tuner/tune/family_spaces.h"
+
+namespace mmtune {
+namespace {
+
+/// Two kernels that were measured at a large size, where one is the fastest; the model expects the other to be that at
+/// small ones.
+class KernelsAtSpareSizes : public test::StoreTest {
+ protected:
+  KernelsAtSpareSizes() {
+    options_.sample = {{square(4096)}};
+    options_.further = {{square(2048)}};
+    for (const std::int64_t extent : {4096, 2048}) {
+      put(square(extent), large_);
+      put(square(extent), small_);
+    }
+  }
+
+  static Problem square(std::int64_t extent) {
+    return packed_problem(Precision::fp32, Layout::nn, extent, extent, extent);
+  }
+
+  static Candidate simt(const char* config) { return {&family_named("simt"), test::completed("simt", config)}; }
+
+  double expected_us(const Problem& problem, const Candidate& candidate) const {
+    return predict(*candidate.family, problem, candidate.config, device_).time_us;
+  }
+
+  /// Stores that a candidate takes so many times as long as the model expects.
+  void put(const Problem& problem, const Candidate& candidate, double times = 1) {
+    Trial trial = test::sample_trial();
+    trial.key = preparation_.program(problem, candidate).key;
+    trial.binary_hash = "";
+    const double time_us = times * expected_us(problem, candidate);
+    trial.timing = {time_us, time_us, time_us, time_us, 3, 1, 0, 0, 0, {"graph"}};
+    store_.put(trial);
+  }
+
+  MeasuredKernels measured() {
+    std::vector<Problem> problems;
+    for (const auto* sizes : {&options_.sample, &options_.further}) {
+      for (const AskedProblem& size : *sizes) problems.push_back(size.problem);
+    }
+    return {store_, preparation_, problems};
+  }
+
+  const DeviceSpec device_ = catalog_gpu("h200");
+  const Preparation preparation_{template_files(), device_, compile_target(device_, {90}), Evidence::measured, ""};
+  const Candidate large_ = simt("BM=128 BN=128 TM=8 TN=8"), small_ = simt("BM=32 BN=32 TM=2 TN=4");
+  Store store_ = open();
+  CoverOptions options_;
+};
+
+TEST_F(KernelsAtSpareSizes, ErrorsAreLearntOfEachClusterAndOfAllNumbersOfParts) {
+  const Problem problem = packed_problem(Precision::bf16, Layout::nt, 4096, 4096, 4096);
+  options_.sample = {{problem}};
+  options_.further.clear();
+  const Family& family = family_named("wgmma");
+  const auto launched = [&](const std::string& how) {
+    const std::string same = "BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 SWAP=0 GROUP=1 REDUCE=0 ";
+    return Candidate{&family, family.complete(Config::parse(same + how), problem, device_)};
+  };
+  put(problem, launched("CLUSTER_N=2 SPLIT=2"), 2);
+  put(problem, launched("CLUSTER_N=2 SPLIT=4"), 2);
+  put(problem, launched("CLUSTER_N=4 SPLIT=2"));
+  const MeasuredKernels known = measured();
+  ASSERT_EQ(known.kernels().size(), 3u);
+  EXPECT_EQ(known.kernels()[2].program, known.kernels()[0].program) << "the launch says the cluster";
+  std::map<int, double> errors;  // by the cluster
+  for (const ExpectedTime& each : ExpectedTimes(known).at(0, {0, 1, 2})) {
+    errors[*each.candidate.config.find("CLUSTER_N")] = each.time_us / expected_us(problem, each.candidate);
+  }
+  EXPECT_GT(errors[2], 1.5 * errors[4]);
+  std::set<std::size_t> launches;
+  for (const SampledKernel& each : known.kernels()) launches.insert(each.launch);
+  EXPECT_EQ(launches.size(), 2u);
+}
+
+}  // namespace
+}  // namespace mmtune
