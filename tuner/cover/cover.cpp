@@ -22,13 +22,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSearchShare = 0.65;     // the part of the budget for searching each size by itself
+constexpr double kSearchShare = 0.6;      // the part of the budget for searching each size by itself
 constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
 constexpr double kProvenShare = 0.5;      // the most of that part for measuring what won elsewhere first
 constexpr double kSourceS = 0.8;          // the seconds in which a process compiles a source; most take less
 constexpr std::size_t kMostProven = 384;  // the most programs that won elsewhere and are compiled
 constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes
-constexpr double kFurtherShare = 0.9;     // the part of what is then left for measuring them at further sizes
+constexpr double kFurtherShare = 0.8;     // the part of what is then left for measuring them at further sizes
+constexpr double kSpareShare = 0.9;       // the part of what is left after that for kernels at spare sizes
+constexpr double kLeastSpare_s = 1;       // the seconds that are worth opening the GPU for once more
 
 class Cover {
  public:
@@ -41,6 +43,7 @@ class Cover {
                      evidence_of(device_), "") {
     for (const AskedProblem& size : options.sample) problems_.push_back(size.problem);
     for (const AskedProblem& size : options.further) problems_.push_back(size.problem);
+    for (const AskedProblem& size : options.spare) problems_.push_back(size.problem);
   }
 
   CoverSummary run() {
@@ -58,10 +61,14 @@ class Cover {
       summary.unsearched = search.left;
     }
     const MeasuredKernels found = read();
-    summary.interrupted = measure(choice_.for_further(found, is_finished), kFurtherShare);
+    const double further_s = kFurtherShare * left_s();
+    summary.interrupted =
+        measure(problems_, choice_.for_further(found, is_finished), at_least_a_second(further_s), further_s) ||
+        measure_spare(is_finished, summary.useful_s);
     if (summary.interrupted) return summary;
     const MeasuredKernels measured = read();
-    const std::set<std::size_t> programs = choice_.programs(measured);
+    std::set<std::size_t> programs = choice_.programs(measured);
+    summary.useful = choice_.add_useful(measured, programs);
     compile_missing(measured, programs);
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     CoverDecisions decisions = decide(options_, measured, programs, summary.unsearched, store);
@@ -180,6 +187,24 @@ class Cover {
                           static_cast<std::size_t>(std::min<double>(affordable, kMostProven)));
     begin_with_common_programs(preparation_, problems, lists);
     return measure(problems, lists, 0, search_s);
+  }
+
+  /// Measures kernels that win at no other size, each at a spare one, for most of the time that is left. True if
+  /// interrupted. Of a prediction the model knows all.
+  bool measure_spare(bool only_new, double& time_s) const {
+    const bool is_late = options_.session.budget_s > 0 && left_s() < kLeastSpare_s;
+    if (preparation_.evidence() != Evidence::measured || is_late) return false;
+    const Clock::time_point begin = Clock::now();
+    std::vector<Problem> problems;
+    CandidateLists lists;
+    for (const SpareKernel& each : choice_.for_spare(read(), only_new)) {
+      problems.push_back(problems_[each.size]);
+      lists.push_back({each.candidate});
+    }
+    const double budget_s = kSpareShare * left_s();
+    const bool is_interrupted = measure(problems, lists, at_least_a_second(budget_s), budget_s);
+    time_s = std::chrono::duration<double>(Clock::now() - begin).count();
+    return is_interrupted;
   }
 
   /// What was found by now, but at sizes that were left, is what a run on the merged databases begins with.

@@ -43,18 +43,6 @@ class LossSum {
   Losses losses_;  ///< the losses; `mean` is their weighted sum
 };
 
-/// The fastest kernel of the programs that may become the decision of a size; the end if there is none.
-auto fastest_of(const std::map<std::size_t, MeasuredKernels::Time>& times, const MeasuredKernels& measured,
-                const std::set<std::size_t>& programs) {
-  auto best = times.end();
-  for (auto each = times.begin(); each != times.end(); ++each) {
-    const auto& [kernel, time] = *each;
-    if (!time.is_ok || !programs.contains(measured.kernels()[kernel].program)) continue;
-    if (best == times.end() || time.median_us < best->second.median_us) best = each;
-  }
-  return best;
-}
-
 /// `sizes_of`: the number of sizes of the sample that each kernel serves.
 std::vector<CoveringKernel> covering_kernels(const MeasuredKernels& measured,
                                              const std::map<std::size_t, std::size_t>& sizes_of) {
@@ -83,14 +71,15 @@ CoverDecisions decide(const CoverOptions& options, const MeasuredKernels& measur
   const std::vector<Problem>& problems = measured.problems();
   for (std::size_t size = 0; size < problems.size(); ++size) {
     const auto& times = measured.times(size);
-    const auto best = fastest_of(times, measured, programs);
-    if (best == times.end()) continue;
-    sum.add(size, best->second.median_us);
+    const auto best = measured.fastest(size, programs);
+    if (!best) continue;
+    const MeasuredKernels::Time& time = times.at(*best);
+    sum.add(size, time.median_us);
     const bool is_sampled = size < options.sample.size();
-    sizes_of[best->first] += is_sampled ? 1 : 0;
+    sizes_of[*best] += is_sampled ? 1 : 0;
     const bool is_searched =
         is_sampled && std::find(unsearched.begin(), unsearched.end(), problems[size]) == unsearched.end();
-    decided.push_back({best->second.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),
+    decided.push_back({time.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),
                        static_cast<int>(times.size())});
   }
   store.put_winners(decided);

@@ -6,9 +6,9 @@
 
 namespace mmtune {
 
-ExpectedTimes::ExpectedTimes(const MeasuredKernels& measured) : measured_(measured) {
+ExpectedTimes::ExpectedTimes(const MeasuredKernels& measured, std::size_t sizes) : measured_(measured) {
   std::vector<KernelTime> times;
-  for (std::size_t size = 0; size < measured.problems().size(); ++size) {
+  for (std::size_t size = 0; size < std::min(sizes, measured.problems().size()); ++size) {
     const Problem& problem = measured.problems()[size];
     for (const auto& [kernel, time] : measured.times(size)) {
       const double model_us = measured.model_us(measured.kernels()[kernel].candidate, problem);

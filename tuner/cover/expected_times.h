@@ -21,7 +21,8 @@ struct ExpectedTime {
 /// Times as a library expects them: the model's, corrected by what was measured. Must not outlive the kernels.
 class ExpectedTimes {
  public:
-  explicit ExpectedTimes(const MeasuredKernels& measured);
+  /// Learns from the first `sizes` sizes.
+  explicit ExpectedTimes(const MeasuredKernels& measured, std::size_t sizes = -1UL);
 
   /// The expected times of those kernels that can run a size, the fastest first.
   std::vector<ExpectedTime> at(std::size_t size, const std::vector<std::size_t>& kernels) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -15,12 +16,47 @@ constexpr std::size_t kMostClose = 4;  // the most such kernels of each size
 constexpr double kShortlist = 1.5;   // the most programs that are looked at, as a multiple of those that may be chosen
 constexpr double kPromising = 1.25;  // a kernel whose expected time is this close to the best is measured
 constexpr std::size_t kMostPromising = 3;  // the most kernels that are measured at a further size
+constexpr double kUseful = 1.05;  // a kernel at its spare size this close to what is expected of the others is chosen
+constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
 /// Keeps the first kernel of each launch.
 void keep_one_of_each_launch(const MeasuredKernels& measured, std::vector<std::size_t>& kernels) {
   std::set<std::size_t> launches;
   std::erase_if(kernels,
                 [&](std::size_t kernel) { return !launches.insert(measured.kernels()[kernel].launch).second; });
+}
+
+/// The launches of these programs that decide one of the first sizes.
+std::vector<std::size_t> deciding(const MeasuredKernels& measured, const std::set<std::size_t>& programs,
+                                  std::size_t sizes) {
+  std::set<std::size_t> launches;
+  for (std::size_t size = 0; size < sizes; ++size) {
+    if (const auto kernel = measured.fastest(size, programs)) launches.insert(measured.kernels()[*kernel].launch);
+  }
+  return {launches.begin(), launches.end()};
+}
+
+struct Use {
+  double gain = 0;  ///< the time of the fastest of the others over the kernel's
+  std::size_t size = 0;
+};
+
+/// Where each kernel of a portfolio but the first ones is of most use beside these, of sizes where it is the fastest.
+std::map<std::size_t, Use> uses_of(const TimeMatrix& times, const std::vector<std::size_t>& portfolio,
+                                   std::size_t first) {
+  std::map<std::size_t, Use> uses;
+  const auto others = portfolio.begin() + static_cast<std::ptrdiff_t>(first);
+  for (std::size_t size = 0; size < times.time_us.size() && others != portfolio.end(); ++size) {
+    const std::vector<double>& row = times.time_us[size];
+    const auto is_faster = [&](std::size_t x, std::size_t y) { return row[x] < row[y]; };
+    const std::size_t best = *std::min_element(others, portfolio.end(), is_faster);
+    double first_us = kNoTime;
+    for (auto each = portfolio.begin(); each != others; ++each) first_us = std::min(first_us, row[*each]);
+    if (!(row[best] < first_us)) continue;
+    Use& use = uses[best];
+    if (first_us / row[best] > use.gain) use = {first_us / row[best], size};
+  }
+  return uses;
 }
 
 }  // namespace
@@ -42,10 +78,15 @@ CandidateLists KernelChoice::for_further(const MeasuredKernels& measured, bool o
   const ExpectedTimes expected(measured);
   std::vector<std::size_t> kernels = shortlist(measured, measured_times(measured, false));
   if (kernels.size() < most_listed()) {
-    kernels = shortlist(measured, cautious_times(measured, expected, kernels), kernels);
+    std::vector<std::size_t> candidates = kernels;
+    candidates.resize(kernels.size() + measured.kernels().size());
+    std::iota(candidates.begin() + static_cast<std::ptrdiff_t>(kernels.size()), candidates.end(), std::size_t{0});
+    keep_one_of_each_launch(measured, candidates);
+    const TimeMatrix times = cautious_times(measured, expected, candidates, options_.sample.size(), options_.further);
+    kernels = shortlist(measured, times, kernels);
   }
   CandidateLists lists(measured.problems().size());
-  for_each_on_cores(options_.sample.size(), lists.size(), [&](std::size_t size) {
+  for_each_on_cores(options_.sample.size(), first_spare(), [&](std::size_t size) {
     if (only_new && !measured.times(size).empty()) return;
     std::vector<ExpectedTime> promising = expected.at(size, kernels);
     promising.resize(std::min(kMostPromising, promising.size()));
@@ -61,12 +102,59 @@ std::set<std::size_t> KernelChoice::programs(const MeasuredKernels& measured) co
   return choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss).programs;
 }
 
+/// Whether more programs may be chosen than the sample and the further sizes need.
+bool KernelChoice::has_room(const std::set<std::size_t>& programs) const {
+  return options_.loss == 0 && programs.size() < options_.most_kernels;
+}
+
+std::vector<SpareKernel> KernelChoice::for_spare(const MeasuredKernels& measured, bool only_new) const {
+  std::set<std::size_t> programs = this->programs(measured);
+  const UsefulPrograms known = add_useful(measured, programs);
+  if (!has_room(programs) || (only_new && known.measured > 0)) return {};
+  const std::vector<std::size_t> first = deciding(measured, programs, measured.problems().size());
+  std::vector<std::size_t> kernels(measured.kernels().size());
+  std::iota(kernels.begin(), kernels.end(), std::size_t{0});
+  keep_one_of_each_launch(measured, kernels);
+  const TimeMatrix times = cautious_times(measured, ExpectedTimes(measured), kernels, first_spare(), options_.spare);
+  const Portfolio portfolio = choose_portfolio(times, options_.most_kernels, 0, first);
+  const std::map<std::size_t, Use> uses = uses_of(times, portfolio.kernels, first.size());
+  std::vector<SpareKernel> spare;
+  for (const std::size_t kernel : portfolio.kernels) {
+    const auto use = uses.find(kernel);
+    if (use == uses.end()) continue;
+    const std::size_t size = first_spare() + use->second.size;
+    spare.push_back({size, measured.fitted(kernel, measured.problems()[size])});
+  }
+  return spare;
+}
+
+UsefulPrograms KernelChoice::add_useful(const MeasuredKernels& measured, std::set<std::size_t>& programs) const {
+  UsefulPrograms found;
+  const ExpectedTimes expected(measured, first_spare());
+  const std::vector<std::size_t> chosen = deciding(measured, programs, first_spare());
+  std::vector<std::pair<double, std::size_t>> useful;  // times over what is expected of the chosen, and programs
+  for (std::size_t size = first_spare(); size < measured.problems().size(); ++size) {
+    if (measured.times(size).empty()) continue;
+    found.measured += measured.times(size).size();
+    const std::vector<ExpectedTime> others = expected.at(size, chosen);
+    for (const auto& [kernel, time] : measured.times(size)) {
+      const double share = others.empty() ? 0 : time.median_us / others.front().time_us;
+      if (time.is_ok && share <= kUseful) useful.emplace_back(share, measured.kernels()[kernel].program);
+    }
+  }
+  std::sort(useful.begin(), useful.end());
+  for (const auto& [share, program] : useful) {
+    if (has_room(programs)) found.chosen += programs.insert(program).second ? 1 : 0;
+  }
+  return found;
+}
+
 /// The number of programs that may be on a shortlist.
 std::size_t KernelChoice::most_listed() const {
   return static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
 }
 
-/// The first kernels, and one of each launch of those that serve the sizes best beside them, more than will be chosen.
+/// The first kernels, and one of each program of those that serve the sizes best beside them, more than will be chosen.
 std::vector<std::size_t> KernelChoice::shortlist(const MeasuredKernels& measured, const TimeMatrix& times,
                                                  const std::vector<std::size_t>& first) const {
   std::vector<std::size_t> kernels = choose_portfolio(times, most_listed(), 0, first).kernels;
@@ -74,16 +162,15 @@ std::vector<std::size_t> KernelChoice::shortlist(const MeasuredKernels& measured
   return kernels;
 }
 
-/// Times that are expected with caution at the further sizes: of the first kernels, and of one of every other launch.
+/// Times that are expected of kernels with caution at these sizes, of which the first has this number.
 TimeMatrix KernelChoice::cautious_times(const MeasuredKernels& measured, const ExpectedTimes& expected,
-                                        const std::vector<std::size_t>& first) const {
-  std::vector<std::size_t> kernels = first;
-  kernels.resize(first.size() + measured.kernels().size());
-  std::iota(kernels.begin() + static_cast<std::ptrdiff_t>(first.size()), kernels.end(), std::size_t{0});
-  keep_one_of_each_launch(measured, kernels);
-  TimeMatrix matrix = empty_matrix(measured, true);
-  for_each_on_cores(options_.sample.size(), matrix.time_us.size(), [&](std::size_t size) {
-    for (const ExpectedTime& each : expected.at(size, kernels)) {
+                                        const std::vector<std::size_t>& kernels, std::size_t first,
+                                        const std::vector<AskedProblem>& sizes) const {
+  TimeMatrix matrix{measured.kernels().size(), {}, {}, measured.programs()};
+  for (const AskedProblem& size : sizes) matrix.weights.push_back(size.weight);
+  matrix.time_us.assign(sizes.size(), std::vector<double>(matrix.kernels, kNoTime));
+  for_each_on_cores(0, sizes.size(), [&](std::size_t size) {
+    for (const ExpectedTime& each : expected.at(first + size, kernels)) {
       matrix.time_us[size][each.kernel] = each.cautious_us;
     }
   });
@@ -128,7 +215,6 @@ TimeMatrix KernelChoice::empty_matrix(const MeasuredKernels& measured, bool with
   if (with_further) {
     for (const AskedProblem& size : options_.further) matrix.weights.push_back(size.weight);
   }
-  constexpr double kNoTime = std::numeric_limits<double>::infinity();
   matrix.time_us.assign(matrix.weights.size(), std::vector<double>(kernels, kNoTime));
   return matrix;
 }

@@ -12,8 +12,20 @@
 
 namespace mmtune {
 
+/// A kernel for the spare size where it is expected to be of most use.
+struct SpareKernel {
+  std::size_t size = 0;
+  Candidate candidate;
+};
+
+/// What came of kernels that were measured at spare sizes.
+struct UsefulPrograms {
+  std::size_t measured = 0;  ///< the number of these kernels
+  std::size_t chosen = 0;    ///< the number of programs that are chosen for that alone
+};
+
 /// All kernels are those that were measured at the sizes of these options, in their order. Lists of candidates are by
-/// size: those of the sample, then the further ones.
+/// size: those of the sample, then the further ones, then the spare ones.
 class KernelChoice {
  public:
   explicit KernelChoice(const CoverOptions& options) : options_(options) {}
@@ -30,12 +42,23 @@ class KernelChoice {
   /// served.
   std::set<std::size_t> programs(const MeasuredKernels& measured) const;
 
+  /// Kernels that decide no size and are expected to be the fastest at spare ones, the most useful first: one for a
+  /// size, of no more programs than there is room for. `only_new`: none where spare sizes were measured before.
+  std::vector<SpareKernel> for_spare(const MeasuredKernels& measured, bool only_new) const;
+
+  /// Adds programs while there is room: those that came off at their spare size about as well as what is chosen is
+  /// expected to, or better.
+  UsefulPrograms add_useful(const MeasuredKernels& measured, std::set<std::size_t>& programs) const;
+
  private:
   std::size_t most_listed() const;
+  std::size_t first_spare() const { return options_.sample.size() + options_.further.size(); }
+  bool has_room(const std::set<std::size_t>& programs) const;
   std::vector<std::size_t> shortlist(const MeasuredKernels& measured, const TimeMatrix& times,
                                      const std::vector<std::size_t>& first = {}) const;
   TimeMatrix cautious_times(const MeasuredKernels& measured, const ExpectedTimes& expected,
-                            const std::vector<std::size_t>& first) const;
+                            const std::vector<std::size_t>& kernels, std::size_t first,
+                            const std::vector<AskedProblem>& sizes) const;
   TimeMatrix expected_times(const MeasuredKernels& measured, const ExpectedTimes& expected) const;
   TimeMatrix empty_matrix(const MeasuredKernels& measured, bool with_further = false) const;
   TimeMatrix measured_times(const MeasuredKernels& measured, bool with_further) const;

@@ -70,6 +70,15 @@ double MeasuredKernels::best_us(std::size_t size) const {
   return best;
 }
 
+std::optional<std::size_t> MeasuredKernels::fastest(std::size_t size, const std::set<std::size_t>& programs) const {
+  std::optional<std::size_t> best;
+  for (const auto& [kernel, time] : times_[size]) {
+    if (!time.is_ok || !programs.contains(kernels_[kernel].program)) continue;
+    if (!best || time.median_us < times_[size].at(*best).median_us) best = kernel;
+  }
+  return best;
+}
+
 bool MeasuredKernels::suits(std::size_t kernel, const Problem& problem) const {
   const SampledKernel& sampled = kernels_[kernel];
   return sampled.precision == problem.precision && sampled.layout == problem.layout && sampled.align == problem.align;

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "db/store.h"
@@ -50,6 +52,9 @@ class MeasuredKernels {
 
   /// The shortest time for a size; infinite if there is none.
   double best_us(std::size_t size) const;
+
+  /// The fastest kernel of these programs that may become the decision of a size; nothing if there is none.
+  std::optional<std::size_t> fastest(std::size_t size, const std::set<std::size_t>& programs) const;
 
   /// Whether a kernel is one for problems like this.
   bool suits(std::size_t kernel, const Problem& problem) const;

@@ -2,13 +2,20 @@
 #include "tuner/cover/cover.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "db/store.h"
+#include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
+#include "tuner/cover/size_sample.h"
 
 namespace mmtune {
 namespace {
@@ -47,6 +54,60 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
   EXPECT_EQ(second.code, 0) << second.err;
   EXPECT_EQ(second.out, first.out);
   EXPECT_EQ(store().trials().size(), trials);
+}
+
+/// Covers with the program whose GPU is pretended.
+class CoverOfPretendedGpu : public CoverTest {
+ protected:
+  ~CoverOfPretendedGpu() override { std::filesystem::remove("/tmp/mmtune-" + uuid() + ".lock"); }
+
+  using Extents = std::array<std::int64_t, 3>;
+
+  static std::string uuid() { return fmt::format("GPU-test-{}-cover", getpid()); }
+
+  Result cover(const std::string& options) const {
+    return shell(fmt::format(
+        "MMTUNE_DB='{}' MMTUNE_TEST_FAULTS='uuid@{}' '{}' cover --device 0 --sizes 64..1024 --samples 6 --family naive "
+        "--only 'BX=16,32 BY=4,8 COARSE=1' --format csv {}",
+        path("default.db"), uuid(), MMTUNE_PRETENDING_BINARY, options));
+  }
+
+  /// The number of decisions at other sizes than the sample and the further ones.
+  std::int64_t decided_elsewhere() const {
+    std::set<Extents> measured;
+    for (const WeightedSize& each : SizeDistribution::parse("64..1024").spread(102, 1)) {
+      measured.insert({each.size.m, each.size.n, each.size.k});
+    }
+    const auto winners = store().winners();
+    return std::count_if(winners.begin(), winners.end(), [&](const Winner& winner) {
+      const Problem& problem = winner.trial.key.problem;
+      return !measured.contains({problem.m, problem.n, problem.k});
+    });
+  }
+};
+
+TEST_F(CoverOfPretendedGpu, WithRoomKernelsThatWinNowhereHaveSizesOfTheirOwn) {
+  const Result full = cover("--kernels 4");
+  ASSERT_EQ(full.code, 0) << full.err;
+  EXPECT_EQ(decided_elsewhere(), 0);
+  const Result roomy = cover("--kernels 256");
+  ASSERT_EQ(roomy.code, 0) << roomy.err;
+  EXPECT_GT(decided_elsewhere(), 0) << "a cover that had no room for them goes on";
+  EXPECT_THAT(roomy.err, HasSubstr("programs are kept for them alone"));
+  const auto trials = store().trials().size();
+  ASSERT_EQ(cover("--kernels 256").code, 0);
+  EXPECT_EQ(store().trials().size(), trials) << "a finished cover measures no others";
+}
+
+TEST_F(CoverOfPretendedGpu, InvariantProductsHaveThemToo) {
+  ASSERT_EQ(cover("--invariant").code, 0);
+  EXPECT_GT(decided_elsewhere(), 0);
+  for (const Winner& winner : store().winners()) EXPECT_TRUE(winner.trial.key.problem.invariant);
+}
+
+TEST_F(CoverOfPretendedGpu, WithoutTimeThereAreNone) {
+  ASSERT_EQ(cover("--budget 0.001s").code, 0);
+  EXPECT_EQ(decided_elsewhere(), 0);
 }
 
 TEST_F(CoverTest, SizesForWhichTheBudgetHasNoTimeAreLeftToTheNextRun) {

@@ -16,6 +16,8 @@
 namespace mmtune {
 namespace {
 
+using testing::IsEmpty;
+
 /// Two kernels that were measured at a large size, where one is the fastest; the model expects the other to be that at
 /// small ones.
 class KernelsAtSpareSizes : public test::StoreTest {
@@ -23,6 +25,7 @@ class KernelsAtSpareSizes : public test::StoreTest {
   KernelsAtSpareSizes() {
     options_.sample = {{square(4096)}};
     options_.further = {{square(2048)}};
+    options_.spare = {{square(3072)}, {square(512)}, {square(128)}};
     for (const std::int64_t extent : {4096, 2048}) {
       put(square(extent), large_);
       put(square(extent), small_);
@@ -51,10 +54,18 @@ class KernelsAtSpareSizes : public test::StoreTest {
 
   MeasuredKernels measured() {
     std::vector<Problem> problems;
-    for (const auto* sizes : {&options_.sample, &options_.further}) {
+    for (const auto* sizes : {&options_.sample, &options_.further, &options_.spare}) {
       for (const AskedProblem& size : *sizes) problems.push_back(size.problem);
     }
     return {store_, preparation_, problems};
+  }
+
+  /// The number of programs that are chosen.
+  std::size_t programs(const CoverOptions& options) {
+    const MeasuredKernels known = measured();
+    std::set<std::size_t> programs = KernelChoice(options).programs(known);
+    KernelChoice(options).add_useful(known, programs);
+    return programs.size();
   }
 
   const DeviceSpec device_ = catalog_gpu("h200");
@@ -64,10 +75,42 @@ class KernelsAtSpareSizes : public test::StoreTest {
   CoverOptions options_;
 };
 
+TEST_F(KernelsAtSpareSizes, WhatWinsNowhereIsMeasuredWhereItIsExpectedToBeOfMostUse) {
+  const std::vector<SpareKernel> spare = KernelChoice(options_).for_spare(measured(), false);
+  ASSERT_EQ(spare.size(), 1u) << "one size is enough";
+  EXPECT_EQ(spare.front().size, 3u) << "at the first spare size the chosen kernel is the fastest, too";
+  EXPECT_EQ(key_of(spare.front().candidate), key_of(small_));
+}
+
+TEST_F(KernelsAtSpareSizes, WhatDoesWellThereIsChosenAndNotMeasuredAgain) {
+  EXPECT_EQ(programs(options_), 1u);
+  put(square(512), small_);
+  EXPECT_EQ(programs(options_), 2u);
+  EXPECT_THAT(KernelChoice(options_).for_spare(measured(), false), IsEmpty());
+}
+
+TEST_F(KernelsAtSpareSizes, WhatIsSlowThereIsNotChosen) {
+  put(square(512), small_, 1.1 * expected_us(square(512), large_) / expected_us(square(512), small_));
+  EXPECT_EQ(programs(options_), 1u);
+  EXPECT_THAT(KernelChoice(options_).for_spare(measured(), true), IsEmpty()) << "spare sizes were measured before";
+}
+
+TEST_F(KernelsAtSpareSizes, ThereIsNoRoomInASmallPortfolioNorWhereALossIsAllowed) {
+  put(square(512), small_);
+  CoverOptions one = options_, lossy = options_;
+  one.most_kernels = 1;
+  lossy.loss = 0.01;
+  for (const CoverOptions& options : {one, lossy}) {
+    EXPECT_EQ(programs(options), 1u);
+    EXPECT_THAT(KernelChoice(options).for_spare(measured(), false), IsEmpty());
+  }
+}
+
 TEST_F(KernelsAtSpareSizes, ErrorsAreLearntOfEachClusterAndOfAllNumbersOfParts) {
   const Problem problem = packed_problem(Precision::bf16, Layout::nt, 4096, 4096, 4096);
   options_.sample = {{problem}};
   options_.further.clear();
+  options_.spare.clear();
   const Family& family = family_named("wgmma");
   const auto launched = [&](const std::string& how) {
     const std::string same = "BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 SWAP=0 GROUP=1 REDUCE=0 ";

@@ -23,6 +23,7 @@ constexpr double kSampleTime_s = 2.4;  // the time for a sample: some fifty cand
 constexpr std::size_t kFewestSamples = 32;
 constexpr std::size_t kMostSamples = 256;
 constexpr std::size_t kFurther = 16;  // the sizes for each sample: measuring is fast where nothing is compiled
+constexpr std::size_t kSpare = 2048;  // as many as tell where every compiled kernel is of most use
 
 struct CoverVerbOptions : SearchOptions {
   int kernels = static_cast<int>(CoverOptions{}.most_kernels);
@@ -92,6 +93,10 @@ void say_losses(const SessionOptions& session, const CoverSummary& summary) {
         to_string(evidence_of(session.devices.front())), summary.programs, sample.sizes, 100 * sample.mean,
         100 * sample.worst);
   }
+  if (summary.useful.measured > 0) {
+    log::warning("spare sizes: {} programs are kept for them alone, by {} kernels measured there in {:.1f} s",
+                 summary.useful.chosen, summary.useful.measured, summary.useful_s);
+  }
   const Losses& held_out = summary.held_out;
   if (held_out.sizes > 0) {
     log::warning(
@@ -102,21 +107,25 @@ void say_losses(const SessionOptions& session, const CoverSummary& summary) {
 
 ExitCode run_cover(const CoverVerbOptions& options) {
   const std::size_t samples = samples_of(options);
-  const auto calls = SizeDistribution::parse(options.sizes).spread((1 + kFurther) * samples, options.session.seed);
-  const auto further = calls.begin() + static_cast<std::ptrdiff_t>(std::min(samples, calls.size()));
-  CoverOptions cover_options;
-  cover_options.sample = asked_problems({calls.begin(), further}, options.precisions, options.layouts);
-  cover_options.further = asked_problems({further, calls.end()}, options.precisions, options.layouts);
-  const auto sampled = [&](Problem problem) {
-    problem.invariant = options.invariant;
-    return sampled_problem(problem);
+  const std::size_t measured = (1 + kFurther) * samples;
+  const auto calls = SizeDistribution::parse(options.sizes).spread(measured + kSpare, options.session.seed);
+  const auto asked = [&](std::size_t first, std::size_t end) {
+    const auto at = [&](std::size_t i) {
+      return calls.begin() + static_cast<std::ptrdiff_t>(std::min(i, calls.size()));
+    };
+    std::vector<AskedProblem> problems = asked_problems({at(first), at(end)}, options.precisions, options.layouts);
+    for (AskedProblem& each : problems) {
+      each.problem.invariant = options.invariant;
+      each.problem = sampled_problem(each.problem);
+    }
+    return problems;
   };
-  for (AskedProblem& asked : cover_options.further) asked.problem = sampled(asked.problem);
+  CoverOptions cover_options;
+  cover_options.sample = asked(0, samples);
+  cover_options.further = asked(samples, measured);
+  cover_options.spare = asked(measured, calls.size());
   std::vector<Problem> problems;
-  for (AskedProblem& asked : cover_options.sample) {
-    asked.problem = sampled(asked.problem);
-    problems.push_back(asked.problem);
-  }
+  for (const AskedProblem& each : cover_options.sample) problems.push_back(each.problem);
   cover_options.session = plan(options, std::move(problems));
   if (models_of(cover_options.session.devices).size() > 1) {
     throw UsageError(fmt::format("--device '{}': cover works for one GPU model at a time", options.device));
