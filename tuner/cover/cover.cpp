@@ -22,13 +22,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSearchShare = 0.6;      // the part of the budget for searching each size by itself
+constexpr double kSearchShare = 0.55;     // the part of the budget for searching each size by itself
 constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
 constexpr double kProvenShare = 0.5;      // the most of that part for measuring what won elsewhere first
 constexpr double kSourceS = 0.8;          // the seconds in which a process compiles a source; most take less
 constexpr std::size_t kMostProven = 384;  // the most programs that won elsewhere and are compiled
 constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes
-constexpr double kFurtherShare = 0.8;     // the part of what is then left for measuring them at further sizes
+constexpr double kFurtherShare = 0.75;    // the part of what is then left for measuring them at further sizes
 constexpr double kSpareShare = 0.9;       // the part of what is left after that for kernels at spare sizes
 constexpr double kLeastSpare_s = 1;       // the seconds that are worth opening the GPU for once more
 
@@ -73,6 +73,7 @@ class Cover {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     CoverDecisions decisions = decide(options_, measured, programs, summary.unsearched, store);
     drop_losing_code(store);
+    store.shrink();
     summary.kernels = std::move(decisions.kernels);
     summary.programs = programs.size();
     summary.sample = decisions.losses;
@@ -89,6 +90,7 @@ class Cover {
     const SessionSummary summary = search(open, {}, budget_s);
     say_excess(budget_s, begin);
     if (!summary.interrupted) hand_on(open, summary.left);
+    Store::open(options_.session.database, OpenMode::read_write).shrink();
     return summary;
   }
 

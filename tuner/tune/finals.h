@@ -37,7 +37,7 @@ class Finals {
   /// Whether the finalist's machine code is known, so that it can be served.
   bool has_code(Finalist finalist) const;
 
-  /// The winner: by a race, or, where races keep being lost, by the times that there are. Null if no finalist is left,
+  /// The winner: by a race, or, in a part of a run or where races keep being lost, by the times that there are. Null if no finalist is left,
   /// or if the session is stopped before it is known. Holds until the next call.
   const Finalist* winner();
 

@@ -109,7 +109,7 @@ class Session {
     if (!options_.is_part) say(shortfall());
     run_lanes();
     if (fault_) std::rethrow_exception(fault_);
-    store_.shrink();  // the machine code of those that lost was most of the file
+    if (!options_.is_part) store_.shrink();  // the machine code of those that lost was most of the file
     say_times();
     if (!options_.is_part) say(budget_excess(options_.budget_s, seconds_since(begin_)));
     summary_.interrupted = InterruptGuard::requested();
