@@ -37,8 +37,8 @@ class Finals {
   /// Whether the finalist's machine code is known, so that it can be served.
   bool has_code(Finalist finalist) const;
 
-  /// The winner: by a race, or, in a part of a run or where races keep being lost, by the times that there are. Null if no finalist is left,
-  /// or if the session is stopped before it is known. Holds until the next call.
+  /// The winner: by a race, or by the times that there are, where races keep being lost or the session is a part of a
+  /// run. Null if no finalist is left, or if the session is stopped before it is known. Holds until the next call.
   const Finalist* winner();
 
   /// Whether a candidate killed for the first time: the next run tries it once more.

@@ -77,8 +77,8 @@ struct SessionOptions {
   double open_limit_s = 120;    ///< the time for a process to open a GPU: a driver that wakes up, a context
   double begin_limit_s = 60;    ///< the time for operands on the GPU, and for a race, beyond what their work can take
   double wait_s = 0;            ///< the time for a GPU that another process measures on; 0: no limit
-  /// Whether it is part of a run, which speaks of the budget, keeps losers' machine code until its end, and decides anew:
-  /// there is no race.
+  /// Whether it is part of a run, which speaks of the budget and chooses anew in the end: nothing races, and losers
+  /// keep their machine code.
   bool is_part = false;
   SessionMode mode = SessionMode::tune();
   bool in_order = false;       ///< whether the first problems matter most; else a run may begin with the longest

@@ -187,5 +187,13 @@ TEST_F(Faults, AKillInTheRaceLeavesOnlyTheRaceToDo) {
   EXPECT_TRUE(suspects().empty()) << "a kill blames no candidate";
 }
 
+TEST_F(Faults, APartOfARunDecidesByTheTimesThatThereAre) {
+  SessionOptions part = options();
+  part.is_part = true;
+  EXPECT_EQ(run(part, "race_log@" + path("races")).tuned, 1);
+  EXPECT_THAT(lines("races"), IsEmpty());
+  EXPECT_EQ(winner(), ranking().front());
+}
+
 }  // namespace
 }  // namespace mmtune::test
