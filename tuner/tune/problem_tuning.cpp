@@ -263,8 +263,9 @@ void ProblemTuning::put_winner(const Finalist& winner) {
   store_decision(winner, search_.stored(search_end()), static_cast<int>(tried_.size()));
 }
 
+/// A part of a run has not raced: should it be all that there is, a later search goes on with it.
 SearchEnd ProblemTuning::search_end() const {
-  if (is_cut_ || finals_.saw_first_kill()) return SearchEnd::cut;
+  if (is_cut_ || finals_.saw_first_kill() || setup_.options.is_part) return SearchEnd::cut;
   return is_limited_ ? SearchEnd::limited : SearchEnd::complete;
 }
 
