@@ -28,14 +28,20 @@ def matrix_of(array) -> Matrix:
     return matrix
 
 
+def _package(array_type):
+    """Whose arrays these are: "torch" or "cupy", also of a class derived from theirs; None for all others."""
+    packages = [each.__module__.partition(".")[0] for each in array_type.__mro__]
+    return next((each for each in packages if each in ("torch", "cupy")), None)
+
+
 def current_streams(array_type):
     """The function by which the package of a type of arrays tells a device's current stream; None where nobody knows."""
-    packages = {each.__module__.partition(".")[0] for each in array_type.__mro__}
-    if "torch" in packages:
+    package = _package(array_type)
+    if package == "torch":
         import torch
 
         return torch._C._cuda_getCurrentRawStream
-    if "cupy" in packages:
+    if package == "cupy":
         import cupy
 
         return cupy.cuda.get_current_stream
@@ -52,7 +58,7 @@ def new_results(a, b):
     shape = (*batch, *rows, columns)
     if hasattr(b, "new_empty"):
         return b.new_empty(shape)
-    if type(b).__module__.partition(".")[0] == "cupy":
+    if _package(type(b)) == "cupy":
         import cupy
 
         return cupy.empty(shape, b.dtype)

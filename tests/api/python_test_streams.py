@@ -17,6 +17,10 @@ def of_package(name, base):
     return type("Tensor", (base,), {"__module__": f"{name}.module"})
 
 
+def derived(base):
+    return type("Mine", (base,), {})
+
+
 class Stream:
     def __init__(self, **attributes):
         vars(self).update(attributes)
@@ -52,7 +56,8 @@ class Streams(unittest.TestCase):
         other = of_package("cupy", VersionedTensor)
         cupy = mock.Mock(**{"cuda.get_current_stream.return_value": Stream(ptr=0x50)})
         with mock.patch.dict(sys.modules, cupy=cupy):
-            self.assertEqual(self.stream(StreamedTensor, StreamedTensor, other), 0x50)
+            for each in (other, derived(other)):
+                self.assertEqual(self.stream(StreamedTensor, StreamedTensor, each), 0x50)
             self.assertEqual(self.stream(other, StreamedTensor, Array), 0x50)
             self.assertEqual(self.stream(Array, StreamedTensor, Array), 0x30)
         cupy.cuda.get_current_stream.assert_called_with(0)
@@ -63,13 +68,26 @@ class Streams(unittest.TestCase):
             self.library.gemm(a, b)
         self.assertEqual(last_stream(), 0x30)
 
+    def test_results_that_cupy_allocates(self):
+        array = of_package("cupy", Array)
+        array.dtype = "f4"
+        cupy = mock.Mock(**{"cuda.get_current_stream.return_value": Stream(ptr=0x50)})
+        for each in (array, derived(array)):
+            a, b = each((2, 3)), each((3, 4))
+            a.shape, b.shape = (2, 3), (3, 4)
+            cupy.empty.side_effect = lambda shape, dtype: array(shape)
+            with mock.patch.dict(sys.modules, cupy=cupy):
+                self.library.gemm(a, b)
+            cupy.empty.assert_called_with((2, 4), "f4")
+            self.assertEqual(last_stream(), 0x50)
+            cupy.empty.reset_mock()
+
     def test_pytorch_without_the_exchange(self):
         tensor = of_package("torch", VersionedTensor)
-        inherited = type("Mine", (tensor,), {})
         streams = {0: 0x60}
         torch = mock.Mock(**{"_C._cuda_getCurrentRawStream": streams.__getitem__})
         with mock.patch.dict(sys.modules, torch=torch):
-            for each in (tensor, inherited):
+            for each in (tensor, derived(tensor)):
                 self.assertEqual(self.stream(*[each] * 3), 0x60)
                 streams[0] = 0x70
                 self.assertEqual(self.stream(*[each] * 3), 0x70)
