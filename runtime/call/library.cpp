@@ -68,7 +68,7 @@ struct Library::Impl {
     // Memory is freed, and events are destroyed, in any context, but not without one.
     CUcontext context = nullptr;
     check_in_destructor(cuda().cuCtxGetCurrent(&context), "cuCtxGetCurrent(&context)");
-    const BorrowedContext borrowed(context == nullptr ? primary->if_retained() : nullptr);
+    const CurrentContext current(context == nullptr ? primary->if_retained() : nullptr);
     routes.reset();
     learning.reset();
     workspaces.reset();

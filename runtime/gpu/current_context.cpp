@@ -30,16 +30,12 @@ CurrentContext::CurrentContext(PrimaryContext& primary) {
   restore_ = true;
 }
 
-CurrentContext::~CurrentContext() {
-  if (restore_) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
-}
-
-BorrowedContext::BorrowedContext(CUcontext context) noexcept {
+CurrentContext::CurrentContext(CUcontext context) noexcept : context_(context) {
   restore_ = context != nullptr && cuda().cuCtxGetCurrent(&before_) == CUDA_SUCCESS && before_ != context &&
              cuda().cuCtxSetCurrent(context) == CUDA_SUCCESS;
 }
 
-BorrowedContext::~BorrowedContext() {
+CurrentContext::~CurrentContext() {
   if (restore_) check_in_destructor(cuda().cuCtxSetCurrent(before_), "cuCtxSetCurrent(before_)");
 }
 

@@ -27,31 +27,22 @@ class PrimaryContext {
   std::atomic<CUcontext> context_ = nullptr;  ///< null before it is retained
 };
 
-/// The calling thread's context; where it has none, the primary one, current while this lives.
+/// A context that is current while this lives.
 class CurrentContext {
  public:
+  /// The calling thread's; where it has none, the primary one.
   explicit CurrentContext(PrimaryContext& primary);
+  /// This one, for destructors; null for the calling thread's. Where the driver refuses it, what is current stays so.
+  explicit CurrentContext(CUcontext context) noexcept;
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
+  /// As given, or found.
   CUcontext get() const { return context_; }
 
  private:
   CUcontext context_ = nullptr;
-  bool restore_ = false;
-};
-
-/// A context that is current while this lives, for destructors; null for the one that is. Where the driver refuses it,
-/// what is current stays so.
-class BorrowedContext {
- public:
-  explicit BorrowedContext(CUcontext context) noexcept;
-  ~BorrowedContext();
-  BorrowedContext(const BorrowedContext&) = delete;
-  BorrowedContext& operator=(const BorrowedContext&) = delete;
-
- private:
   CUcontext before_ = nullptr;
   bool restore_ = false;
 };

@@ -119,7 +119,7 @@ LoadedKernel::LoadedKernel(const std::string& cubin, const LaunchPlan& plan) : m
 
 LoadedKernel::~LoadedKernel() {
   if (!module_) return;
-  const BorrowedContext own(context_);
+  const CurrentContext own(context_);
   module_.reset();
 }
 
