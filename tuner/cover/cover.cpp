@@ -11,10 +11,10 @@
 #include "templates/problem/dtype.h"
 #include "tuner/cover/cover_state.h"
 #include "tuner/cover/kernel_choice.h"
+#include "tuner/cover/machine_code.h"
 #include "tuner/cover/measured_kernels.h"
 #include "tuner/cover/proven_kernels.h"
 #include "tuner/tune/deadlines.h"
-#include "tuner/tune/fallbacks.h"
 #include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
@@ -69,10 +69,10 @@ class Cover {
     const MeasuredKernels measured = read();
     std::set<std::size_t> programs = choice_.programs(measured);
     summary.useful = choice_.add_useful(measured, programs);
-    compile_missing(measured, programs);
     Store store = Store::open(options_.session.database, OpenMode::read_write);
+    compile_missing(measured, programs, preparation_, options_.session.jobs, store);
     CoverDecisions decisions = decide(options_, measured, programs, summary.unsearched, store);
-    drop_losing_code(store);
+    drop_losing_code(problems_, preparation_, store);
     store.shrink();
     summary.kernels = std::move(decisions.kernels);
     summary.programs = programs.size();
@@ -245,55 +245,6 @@ class Cover {
       return lists[static_cast<std::size_t>(at)];
     });
     return run_session(session).interrupted;
-  }
-
-  /// Compiles chosen programs whose machine code may have been dropped since an earlier cover measured them.
-  void compile_missing(const MeasuredKernels& measured, const std::set<std::size_t>& programs) const {
-    std::vector<Program> chosen;
-    std::set<std::string> seen;
-    for (std::size_t size = 0; size < problems_.size(); ++size) {
-      for (const auto& [kernel, time] : measured.times(size)) {
-        const SampledKernel& each = measured.kernels()[kernel];
-        if (!time.is_ok || !programs.contains(each.program) || !seen.insert(time.key.source_hash).second) continue;
-        chosen.push_back(preparation_.program(problems_[size], each.candidate));
-      }
-    }
-    compile(std::move(chosen));
-  }
-
-  /// Compiles those programs whose machine code is not stored, each once.
-  void compile(std::vector<Program> programs) const {
-    Store store = Store::open(options_.session.database, OpenMode::read_write);
-    std::set<std::string> seen;
-    std::erase_if(programs, [&](const Program& program) {
-      const std::string& source = program.key.source_hash;
-      return !seen.insert(source).second || store.find_compiled(source, preparation_.target().name);
-    });
-    if (programs.empty()) return;
-    const TemplateFiles files = template_files();
-    CompilePool pool(files, {.jobs = options_.session.jobs});
-    const Preparation preparation(files, device_.spec, preparation_.target(), preparation_.evidence(),
-                                  pool.compiler().version);
-    CompileQueue compiler(pool);
-    for (std::size_t i = 0; i < programs.size(); ++i) compiler.submit(i, programs[i].source, preparation.target());
-    while (const auto result = compiler.next()) {
-      const Program& program = programs[result->ticket];
-      if (result->outcome == Outcome::ok) {
-        store.put_compiled(program.key.source_hash, preparation.binary(result->compilation));
-      } else {
-        log::warning("{}: does not compile: {}", key_of(program.candidate), result->compilation.log);
-      }
-    }
-  }
-
-  void drop_losing_code(Store& store) const {
-    std::vector<ProblemKey> keys;
-    std::vector<std::string> fallbacks;
-    for (const Problem& problem : problems_) {
-      keys.push_back(preparation_.key(problem));
-      fallbacks.push_back(fallback_for(problem.precision, problem.layout, preparation_).source.hash);
-    }
-    store.drop_losing_code(keys, fallbacks);
   }
 
   const CoverOptions& options_;
