@@ -60,12 +60,10 @@ std::vector<Line> lines_of(const std::vector<Winner>& winners, const std::vector
 
 template <class T>
 Cell cell_of(const T& value) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    return value;
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return real_cell(value, 3);
+  if constexpr (std::is_floating_point_v<T>) {
+    return Cell(value, 3);
   } else {
-    return static_cast<std::int64_t>(value);
+    return value;
   }
 }
 
@@ -89,42 +87,42 @@ void add_fields(WinnerColumns& columns, const RecordOf& record_of) {
 
 WinnerColumns full_columns() {
   WinnerColumns columns{
-      {{"precision"}, [](const Line& l) { return text_cell(to_string(l.problem().precision)); }},
-      {{"layout"}, [](const Line& l) { return text_cell(to_string(l.problem().layout)); }},
+      {{"precision"}, [](const Line& l) { return to_string(l.problem().precision); }},
+      {{"layout"}, [](const Line& l) { return to_string(l.problem().layout); }},
       {{"m"}, [](const Line& l) { return l.problem().m; }},
       {{"n"}, [](const Line& l) { return l.problem().n; }},
       {{"k"}, [](const Line& l) { return l.problem().k; }},
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
       {{"config"}, [](const Line& l) { return l.trial().key.config; }},
-      {{"source"}, [](const Line& l) { return text_cell(to_string(l.trial().key.evidence)); }},
-      {{"median_us"}, [](const Line& l) { return real_cell(l.timing().median_us, 3); }},
-      {{"tflops"}, [](const Line& l) { return real_cell(tflops(l.winner), 4); }},
-      {{"peak_share"}, [](const Line& l) { return real_cell(l.peak_share, 4); }},
-      {{"registers"}, [](const Line& l) { return whole_cell(l.winner.binary.registers); }},
+      {{"source"}, [](const Line& l) { return to_string(l.trial().key.evidence); }},
+      {{"median_us"}, [](const Line& l) { return Cell(l.timing().median_us, 3); }},
+      {{"tflops"}, [](const Line& l) { return Cell(tflops(l.winner), 4); }},
+      {{"peak_share"}, [](const Line& l) { return Cell(l.peak_share, 4); }},
+      {{"registers"}, [](const Line& l) { return l.winner.binary.registers; }},
       {{"smem_bytes"}, [](const Line& l) { return l.trial().smem_bytes; }},
-      {{"occupancy"}, [](const Line& l) { return real_cell(l.trial().occupancy, 4); }},
-      {{"error_share"}, [](const Line& l) { return real_cell(error_share(l.trial()), 6); }},
+      {{"occupancy"}, [](const Line& l) { return Cell(l.trial().occupancy, 4); }},
+      {{"error_share"}, [](const Line& l) { return Cell(error_share(l.trial()), 6); }},
       {{"gpu"}, [](const Line& l) { return l.trial().key.device.name; }},
       {{"driver"}, [](const Line& l) { return l.trial().environment.driver; }},
       {{"nvrtc"}, [](const Line& l) { return l.trial().environment.nvrtc; }},
       {{"commit"}, [](const Line& l) { return l.trial().environment.commit; }},
       {{"sm_clock_mhz"},
-       [](const Line& l) { return real_cell(l.timing().sm_clock_mhz > 0 ? l.timing().sm_clock_mhz : kUnknown, 0); }},
+       [](const Line& l) { return Cell(l.timing().sm_clock_mhz > 0 ? l.timing().sm_clock_mhz : kUnknown, 0); }},
       {{"throttle"},
        [](const Line& l) { return fmt::format("{}", fmt::join(throttle_names(l.timing().throttle), "; ")); }},
       {{"co_tenants"},
        [](const Line& l) {
-         return l.timing().conditions.co_tenants >= 0 ? whole_cell(l.timing().conditions.co_tenants) : Cell();
+         return l.timing().conditions.co_tenants >= 0 ? Cell(l.timing().conditions.co_tenants) : Cell();
        }},
-      {{"disturbed"}, [](const Line& l) { return whole_cell(l.timing().disturbed); }},
-      {{"deterministic"}, [](const Line& l) { return whole_cell(l.trial().deterministic ? 1 : 0); }},
-      {{"state"}, [](const Line& l) { return text_cell(to_string(l.state.validity)); }},
+      {{"disturbed"}, [](const Line& l) { return l.timing().disturbed; }},
+      {{"deterministic"}, [](const Line& l) { return l.trial().deterministic; }},
+      {{"state"}, [](const Line& l) { return to_string(l.state.validity); }},
       {{"reason"}, [](const Line& l) { return l.state.reason; }},
   };
   add_fields<Timing>(columns, [](const Line& l) -> const Timing& { return l.timing(); });
   columns.push_back({{"target"}, [](const Line& l) { return l.winner.binary.target; }});
-  columns.push_back({{"exact_target"}, [](const Line& l) { return whole_cell(l.winner.binary.exact_target ? 1 : 0); }});
-  columns.push_back({{"invariant"}, [](const Line& l) { return whole_cell(l.problem().invariant ? 1 : 0); }});
+  columns.push_back({{"exact_target"}, [](const Line& l) { return l.winner.binary.exact_target; }});
+  columns.push_back({{"invariant"}, [](const Line& l) { return l.problem().invariant; }});
   return columns;
 }
 
@@ -154,14 +152,14 @@ WinnerColumns friendly_columns(bool is_brief) {
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
       {{"config", kLeft, Fit::wraps},
        [is_brief](const Line& l) { return is_brief ? brief_config(l.trial().key) : l.trial().key.config; }},
-      {{"source", kLeft, Fit::shared}, [](const Line& l) { return text_cell(to_string(l.trial().key.evidence)); }},
-      {{"µs", kRight}, [](const Line& l) { return real_cell(l.timing().median_us, 2); }},
-      {{"TFLOP/s", kRight}, [](const Line& l) { return real_cell(tflops(l.winner), 2); }},
-      {{"% peak", kRight, Fit::spare}, [](const Line& l) { return real_cell(100 * l.peak_share, 1); }},
-      {{"regs", kRight, Fit::spare}, [](const Line& l) { return whole_cell(l.winner.binary.registers); }},
+      {{"source", kLeft, Fit::shared}, [](const Line& l) { return to_string(l.trial().key.evidence); }},
+      {{"µs", kRight}, [](const Line& l) { return Cell(l.timing().median_us, 2); }},
+      {{"TFLOP/s", kRight}, [](const Line& l) { return Cell(tflops(l.winner), 2); }},
+      {{"% peak", kRight, Fit::spare}, [](const Line& l) { return Cell(100 * l.peak_share, 1); }},
+      {{"regs", kRight, Fit::spare}, [](const Line& l) { return l.winner.binary.registers; }},
       {{"smem B", kRight, Fit::spare}, [](const Line& l) { return l.trial().smem_bytes; }},
-      {{"occ %", kRight, Fit::spare}, [](const Line& l) { return real_cell(100 * l.trial().occupancy, 0); }},
-      {{"error", kRight, Fit::spare}, [](const Line& l) { return real_cell(error_share(l.trial()), 4); }},
+      {{"occ %", kRight, Fit::spare}, [](const Line& l) { return Cell(100 * l.trial().occupancy, 0); }},
+      {{"error", kRight, Fit::spare}, [](const Line& l) { return Cell(error_share(l.trial()), 4); }},
       {{"gpu", kLeft, Fit::shared}, [](const Line& l) { return l.trial().key.device.name; }},
       {{"date", kLeft, Fit::shared}, [](const Line& l) { return l.trial().created.substr(0, 10); }},
       {{"remarks", kLeft, Fit::wraps}, [](const Line& l) { return remarks(l.winner, l.state); }},

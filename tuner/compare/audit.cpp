@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, Policy>, 3> kPolicies{
     {{"nearest", Policy::nearest}, {"model", Policy::model}, {"learnt", Policy::measured}}};
 
-Real optional_us(const std::optional<double>& us) { return {us.value_or(std::numeric_limits<double>::quiet_NaN()), 3}; }
+Cell optional_us(const std::optional<double>& us) { return {us.value_or(std::numeric_limits<double>::quiet_NaN()), 3}; }
 
 std::string summary_of(std::string_view policy, const std::vector<AuditRow>& rows) {
   std::vector<double> logs, losses, errors;
@@ -85,9 +85,9 @@ Table audit_table(const std::vector<AuditRow>& rows) {
                right("tuned_us"), right("cublas_us")});
   for (const AuditRow& row : rows) {
     const Problem& problem = row.problem;
-    table.add({row.policy, static_cast<std::int64_t>(row.seed), std::string(to_string(problem.precision)),
-               std::string(to_string(problem.layout)), problem.m, problem.n, problem.k, row.match, row.family,
-               row.config, Real{row.us, 3}, optional_us(row.tuned_us), optional_us(row.cublas_us)});
+    table.add({row.policy, row.seed, to_string(problem.precision), to_string(problem.layout), problem.m, problem.n,
+               problem.k, row.match, row.family, row.config, Cell(row.us, 3), optional_us(row.tuned_us),
+               optional_us(row.cublas_us)});
   }
   return table;
 }

@@ -25,7 +25,7 @@ double their_error(const BenchRow& row) {
 }
 
 /// The number with as many decimals as four significant digits take.
-Real significant(double value) {
+Cell significant(double value) {
   const bool ordinary = std::isfinite(value) && value > 0;
   return {value, ordinary ? std::clamp(3 - static_cast<int>(std::floor(std::log10(value))), 0, 30) : 0};
 }
@@ -36,9 +36,9 @@ std::string type_text(const Problem& problem) {
   return fmt::format("{} {}", to_string(problem.precision), to_string(problem.layout));
 }
 
-Real clock_mhz(const BenchRow& row) { return {row.comparison.sm_clock_mhz.value_or(kUnknown), 0}; }
+Cell clock_mhz(const BenchRow& row) { return {row.comparison.sm_clock_mhz.value_or(kUnknown), 0}; }
 
-Real power_w(const BenchRow& row) { return {row.comparison.power_w.value_or(kUnknown), 0}; }
+Cell power_w(const BenchRow& row) { return {row.comparison.power_w.value_or(kUnknown), 0}; }
 
 using Columns = std::vector<CellOf<BenchRow>>;
 
@@ -46,7 +46,7 @@ using Columns = std::vector<CellOf<BenchRow>>;
 void add_times(Columns& columns, const std::vector<std::string>& entries, const char* suffix, int digits) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     columns.push_back({{entries[i] + suffix, Align::right},
-                       [i, digits](const BenchRow& row) { return real_cell(their_time_us(row, i), digits); }});
+                       [i, digits](const BenchRow& row) { return Cell(their_time_us(row, i), digits); }});
   }
 }
 
@@ -56,27 +56,27 @@ Ratio ratio_to(const BenchRow& row) { return row.comparison.ratio.value_or(Ratio
 Columns full_columns(std::string_view opponent, const std::vector<std::string>& entries) {
   Columns columns{
       {{"set"}, [](const BenchRow& row) { return row.set; }},
-      {{"precision"}, [](const BenchRow& row) { return text_cell(to_string(row.problem.precision)); }},
-      {{"layout"}, [](const BenchRow& row) { return text_cell(to_string(row.problem.layout)); }},
+      {{"precision"}, [](const BenchRow& row) { return to_string(row.problem.precision); }},
+      {{"layout"}, [](const BenchRow& row) { return to_string(row.problem.layout); }},
       {{"m"}, [](const BenchRow& row) { return row.problem.m; }},
       {{"n"}, [](const BenchRow& row) { return row.problem.n; }},
       {{"k"}, [](const BenchRow& row) { return row.problem.k; }},
-      {{"mmtune_us"}, [](const BenchRow& row) { return real_cell(row.comparison.ours.timing.median_us, 3); }},
+      {{"mmtune_us"}, [](const BenchRow& row) { return Cell(row.comparison.ours.timing.median_us, 3); }},
   };
   add_times(columns, entries, "_us", 3);
   const Columns rest{
-      {{"ratio"}, [](const BenchRow& row) { return real_cell(ratio_to(row).median, 4); }},
-      {{"ratio_low"}, [](const BenchRow& row) { return real_cell(ratio_to(row).low, 4); }},
-      {{"ratio_high"}, [](const BenchRow& row) { return real_cell(ratio_to(row).high, 4); }},
-      {{"mmtune_tflops"}, [](const BenchRow& row) { return real_cell(tflops(row), 4); }},
-      {{"peak_share"}, [](const BenchRow& row) { return real_cell(tflops(row) / row.peak_tflops, 4); }},
+      {{"ratio"}, [](const BenchRow& row) { return Cell(ratio_to(row).median, 4); }},
+      {{"ratio_low"}, [](const BenchRow& row) { return Cell(ratio_to(row).low, 4); }},
+      {{"ratio_high"}, [](const BenchRow& row) { return Cell(ratio_to(row).high, 4); }},
+      {{"mmtune_tflops"}, [](const BenchRow& row) { return Cell(tflops(row), 4); }},
+      {{"peak_share"}, [](const BenchRow& row) { return Cell(tflops(row) / row.peak_tflops, 4); }},
       {{"mmtune_error"}, [](const BenchRow& row) { return significant(row.comparison.ours.error); }},
       {{fmt::format("{}_error", opponent)}, [](const BenchRow& row) { return significant(their_error(row)); }},
       {{"sm_clock_mhz"}, clock_mhz},
       {{"sm_power_w"}, power_w},
       {{"family"}, [](const BenchRow& row) { return row.family; }},
       {{"config"}, [](const BenchRow& row) { return row.config; }},
-      {{"commit"}, [](const BenchRow&) { return text_cell(build_commit()); }},
+      {{"commit"}, [](const BenchRow&) { return build_commit(); }},
   };
   columns.insert(columns.end(), rest.begin(), rest.end());
   return columns;
@@ -99,14 +99,14 @@ Columns friendly_columns(std::string_view opponent, const std::vector<std::strin
       {{"set", Align::left, Fit::shared}, [](const BenchRow& row) { return row.set; }},
       {{"size", kRight}, [](const BenchRow& row) { return size_text(row.problem); }},
       {{"type", Align::left, Fit::shared}, [](const BenchRow& row) { return type_text(row.problem); }},
-      {{"mmtune µs", kRight}, [](const BenchRow& row) { return real_cell(row.comparison.ours.timing.median_us, 2); }},
+      {{"mmtune µs", kRight}, [](const BenchRow& row) { return Cell(row.comparison.ours.timing.median_us, 2); }},
   };
   add_times(columns, entries, " µs", 2);
   const Columns rest{
-      {{"ratio", kRight}, [](const BenchRow& row) { return real_cell(ratio_to(row).median, 3); }},
+      {{"ratio", kRight}, [](const BenchRow& row) { return Cell(ratio_to(row).median, 3); }},
       {{"95 %", kRight}, [](const BenchRow& row) { return interval(row.comparison.ratio); }},
-      {{"TFLOP/s", kRight}, [](const BenchRow& row) { return real_cell(tflops(row), 2); }},
-      {{"% peak", kRight}, [](const BenchRow& row) { return real_cell(100 * tflops(row) / row.peak_tflops, 1); }},
+      {{"TFLOP/s", kRight}, [](const BenchRow& row) { return Cell(tflops(row), 2); }},
+      {{"% peak", kRight}, [](const BenchRow& row) { return Cell(100 * tflops(row) / row.peak_tflops, 1); }},
       {{"error", kRight}, [](const BenchRow& row) { return scientific(row.comparison.ours.error); }},
       {{fmt::format("{} error", opponent), kRight}, [](const BenchRow& row) { return scientific(their_error(row)); }},
       {{"MHz", kRight}, clock_mhz},

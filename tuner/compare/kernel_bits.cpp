@@ -96,9 +96,8 @@ Table kernel_bits_table(const std::vector<KernelBitsRow>& rows) {
                right("differs")});
   for (const KernelBitsRow& row : rows) {
     const Problem& p = row.problem;
-    table.add({std::string(to_string(p.precision)), std::string(to_string(p.layout)), p.m, p.n, p.k, row.values,
-               row.family, row.config, row.summation, fmt::format("{:016x}", row.bits),
-               std::int64_t{row.differs ? 1 : 0}});
+    table.add({to_string(p.precision), to_string(p.layout), p.m, p.n, p.k, row.values, row.family, row.config,
+               row.summation, fmt::format("{:016x}", row.bits), row.differs});
   }
   return table;
 }

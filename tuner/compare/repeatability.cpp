@@ -170,9 +170,8 @@ Table repeats_table(const std::vector<RepeatedProblem>& problems, Format format)
   Table table({right("m"), right("n"), right("k"), right("runs"), right("same"), right("ties"), right("flips"),
                right(plain ? "worst_loss" : "worst loss %")});
   for (const auto& [problem, repeats] : problems) {
-    table.add({problem.m, problem.n, problem.k, std::int64_t{repeats.runs}, std::int64_t{repeats.same},
-               std::int64_t{repeats.ties}, std::int64_t{repeats.flips},
-               plain ? Real{repeats.worst_loss, 5} : Real{100 * repeats.worst_loss, 2}},
+    table.add({problem.m, problem.n, problem.k, repeats.runs, repeats.same, repeats.ties, repeats.flips,
+               plain ? Cell(repeats.worst_loss, 5) : Cell(100 * repeats.worst_loss, 2)},
               repeats.flips == 0                    ? Tone::good
               : repeats.worst_loss < kWorthLess - 1 ? Tone::caution
                                                     : Tone::bad);

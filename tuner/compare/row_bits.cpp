@@ -136,8 +136,8 @@ Table bits_table(const std::vector<BitsRow>& rows) {
                right("n"), right("k"), left("what"), right("rows"), right("different"), left("summation", Fit::spare)});
   for (const BitsRow& row : rows) {
     const Problem& p = row.problem;
-    table.add({row.product, std::string(to_string(p.precision)), std::string(to_string(p.layout)), p.m, p.n, p.k,
-               row.what, row.rows, row.different, row.summation});
+    table.add({row.product, to_string(p.precision), to_string(p.layout), p.m, p.n, p.k, row.what, row.rows,
+               row.different, row.summation});
   }
   return table;
 }

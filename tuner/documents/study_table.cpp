@@ -201,31 +201,29 @@ Chart chart_of(const std::vector<StudyResult>& some, const std::vector<StudyResu
 
 Table study_rows(const std::vector<StudyResult>& results) {
   using Row = StudyResult;
-  const auto ms = [](double value) { return real_cell(value, 6); };
+  const auto ms = [](double value) { return Cell(value, 6); };
   const std::vector<CellOf<Row>> columns{
       {{"document"}, [](const Row& r) { return r.what.document; }},
       {{"table"}, [](const Row& r) { return r.what.table; }},
       {{"row"}, [](const Row& r) { return r.what.row; }},
       {{"column"}, [](const Row& r) { return r.what.column; }},
-      {{"precision"}, [](const Row& r) { return std::string(to_string(r.what.problem.precision)); }},
+      {{"precision"}, [](const Row& r) { return to_string(r.what.problem.precision); }},
       {{"m", kRight}, [](const Row& r) { return r.what.problem.m; }},
       {{"n", kRight}, [](const Row& r) { return r.what.problem.n; }},
       {{"k", kRight}, [](const Row& r) { return r.what.problem.k; }},
       {{"family"}, [](const Row& r) { return r.what.family; }},
       {{"config", Align::left, Fit::wraps}, [](const Row& r) { return r.what.config; }},
-      {{"origin"}, [](const Row& r) { return std::string(to_string(r.origin)); }},
+      {{"origin"}, [](const Row& r) { return to_string(r.origin); }},
       {{"kernel_ms", kRight}, [ms](const Row& r) { return ms(r.kernel_ms); }},
       {{"total_ms", kRight}, [ms](const Row& r) { return ms(r.total_ms); }},
       {{"gflops", kRight},
-       [](const Row& r) {
-         return real_cell(gflops(r.what.problem, counts_total(r.what) ? r.total_ms : r.kernel_ms), 2);
-       }},
+       [](const Row& r) { return Cell(gflops(r.what.problem, counts_total(r.what) ? r.total_ms : r.kernel_ms), 2); }},
       {{"published_kernel_ms", kRight}, [ms](const Row& r) { return ms(or_unknown(r.what.published_kernel_ms)); }},
       {{"published_total_ms", kRight}, [ms](const Row& r) { return ms(or_unknown(r.what.published_total_ms)); }},
       {{"published_gflops", kRight},
        [](const Row& r) {
          const auto& time = counts_total(r.what) ? r.what.published_total_ms : r.what.published_kernel_ms;
-         return real_cell(gflops(r.what.problem, or_unknown(time)), 2);
+         return Cell(gflops(r.what.problem, or_unknown(time)), 2);
        }},
       {{"gpu"}, [](const Row& r) { return r.gpu; }},
       {{"note"}, [](const Row& r) { return r.note; }},

@@ -28,7 +28,7 @@ UseLine line_of(const BlockUse& use) {
 
 Cell blocks_by(const UseLine& line, OccupancyLimit limit) {
   const int blocks = line.fit.allowed_by(limit);
-  return blocks == kUnlimitedBlocks ? Cell() : whole_cell(blocks);
+  return blocks == kUnlimitedBlocks ? Cell() : blocks;
 }
 
 std::string line_size(const UseLine& line) {
@@ -37,24 +37,21 @@ std::string line_size(const UseLine& line) {
 }
 
 Cell waves_cell(const UseLine& line, double value, int digits) {
-  return line.use.grid_blocks > 0 ? Cell(Real{value, digits}) : Cell();
+  return line.use.grid_blocks > 0 ? Cell(value, digits) : Cell();
 }
 
 using UseColumns = std::vector<CellOf<UseLine>>;
 
 /// `names` are those of threads, registers, shared memory, blocks per SM, limit, warps and occupancy.
 void add_occupancy(UseColumns& columns, const std::array<const char*, 7>& names, double occupancy_unit, int digits) {
-  columns.push_back({{names[0], kRight, Fit::spare}, [](const UseLine& l) { return whole_cell(l.use.block.threads); }});
-  columns.push_back(
-      {{names[1], kRight, Fit::spare}, [](const UseLine& l) { return whole_cell(l.use.block.registers); }});
-  columns.push_back(
-      {{names[2], kRight, Fit::spare}, [](const UseLine& l) { return whole_cell(l.use.block.smem_bytes); }});
-  columns.push_back({{names[3], kRight}, [](const UseLine& l) { return whole_cell(l.fit.blocks_per_sm); }});
-  columns.push_back(
-      {{names[4], Align::left, Fit::wraps}, [](const UseLine& l) { return std::string(to_string(l.fit.tightest)); }});
-  columns.push_back({{names[5], kRight}, [](const UseLine& l) { return whole_cell(l.fit.warps_per_sm); }});
+  columns.push_back({{names[0], kRight, Fit::spare}, [](const UseLine& l) { return l.use.block.threads; }});
+  columns.push_back({{names[1], kRight, Fit::spare}, [](const UseLine& l) { return l.use.block.registers; }});
+  columns.push_back({{names[2], kRight, Fit::spare}, [](const UseLine& l) { return l.use.block.smem_bytes; }});
+  columns.push_back({{names[3], kRight}, [](const UseLine& l) { return l.fit.blocks_per_sm; }});
+  columns.push_back({{names[4], Align::left, Fit::wraps}, [](const UseLine& l) { return to_string(l.fit.tightest); }});
+  columns.push_back({{names[5], kRight}, [](const UseLine& l) { return l.fit.warps_per_sm; }});
   columns.push_back({{names[6], kRight}, [occupancy_unit, digits](const UseLine& l) {
-                       return real_cell(occupancy_unit * l.fit.share, digits);
+                       return Cell(occupancy_unit * l.fit.share, digits);
                      }});
 }
 
@@ -70,8 +67,8 @@ UseColumns full_line_columns() {
   }
   columns.push_back({{"size"}, line_size});
   columns.push_back({{"kernel"}, [](const UseLine& l) { return l.use.kernel; }});
-  columns.push_back({{"grid_blocks"},
-                     [](const UseLine& l) { return l.use.grid_blocks > 0 ? whole_cell(l.use.grid_blocks) : Cell(); }});
+  columns.push_back(
+      {{"grid_blocks"}, [](const UseLine& l) { return l.use.grid_blocks > 0 ? Cell(l.use.grid_blocks) : Cell(); }});
   columns.push_back({{"waves"}, [](const UseLine& l) { return waves_cell(l, l.waves.waves, 4); }});
   columns.push_back({{"tail"}, [](const UseLine& l) { return waves_cell(l, l.waves.tail, 4); }});
   columns.push_back({{"next_step"}, [](const UseLine& l) { return l.next; }});

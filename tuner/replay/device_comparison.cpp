@@ -136,7 +136,7 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   const auto name = [full](const char* persistent, std::string friendly) {
     return full ? std::string(persistent) : std::move(friendly);
   };
-  const auto us = [](double value) { return real_cell(value, 3); };
+  const auto us = [](double value) { return Cell(value, 3); };
   std::vector<CellOf<Row>> columns;
   const auto precision = [](const Row& r) { return std::string(to_string(r.problem.precision)); };
   const auto layout = [](const Row& r) { return std::string(to_string(r.problem.layout)); };
@@ -170,14 +170,14 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   columns.push_back({{name("verdict", "slower by"), kLeft, Fit::wraps}, [](const Row& r) { return r.verdict(); }});
   columns.push_back({{name("limit_a", "its limit"), kLeft, Fit::spare}, [](const Row& r) { return r.limit_a; }});
   columns.push_back({{name("limit_b", "and there"), kLeft, Fit::spare}, [](const Row& r) { return r.limit_b; }});
-  columns.push_back({{"configurations", kRight, Fit::spare}, [](const Row& r) { return std::int64_t{r.common}; }});
-  columns.push_back({{"spearman", kRight, Fit::spare}, [](const Row& r) { return real_cell(r.spearman, 3); }});
+  columns.push_back({{"configurations", kRight, Fit::spare}, [](const Row& r) { return r.common; }});
+  columns.push_back({{"spearman", kRight, Fit::spare}, [](const Row& r) { return Cell(r.spearman, 3); }});
   columns.push_back(
-      {{name("speed_ratio", "speed"), kRight, Fit::spare}, [](const Row& r) { return real_cell(r.speed_ratio(), 3); }});
+      {{name("speed_ratio", "speed"), kRight, Fit::spare}, [](const Row& r) { return Cell(r.speed_ratio(), 3); }});
   columns.push_back(
-      {{name("peak_ratio", "peak"), kRight, Fit::spare}, [](const Row& r) { return real_cell(r.peak_ratio, 3); }});
+      {{name("peak_ratio", "peak"), kRight, Fit::spare}, [](const Row& r) { return Cell(r.peak_ratio, 3); }});
   if (full) {
-    columns.push_back({{"invariant"}, [](const Row& r) { return std::int64_t{r.problem.invariant ? 1 : 0}; }});
+    columns.push_back({{"invariant"}, [](const Row& r) { return r.problem.invariant; }});
   }
   return table_of(columns, rows, [](const Row&) { return Tone::plain; });
 }

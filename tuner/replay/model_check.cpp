@@ -176,11 +176,11 @@ std::vector<ModelError> model_errors(const std::vector<CheckedTime>& times) {
 Table error_table(const std::vector<ModelError>& rows, Format format) {
   using Row = ModelError;
   const bool full = is_for_programs(format);
-  const auto share = [full](double error) { return full ? Real{error, 4} : Real{100 * error, 1}; };
+  const auto share = [full](double error) { return full ? Cell(error, 4) : Cell(100 * error, 1); };
   std::vector<CellOf<Row>> columns{
-      {{"precision"}, [](const Row& r) { return std::string(to_string(r.precision)); }},
+      {{"precision"}, [](const Row& r) { return to_string(r.precision); }},
       {{"family"}, [](const Row& r) { return r.family; }},
-      {{"rows", kRight}, [](const Row& r) { return std::int64_t{r.rows}; }},
+      {{"rows", kRight}, [](const Row& r) { return r.rows; }},
       {{full ? "median_error" : "median, %", kRight}, [share](const Row& r) { return share(r.median_error); }},
       {{full ? "worst_error" : "worst, %", kRight}, [share](const Row& r) { return share(r.worst_error); }},
   };
@@ -191,7 +191,7 @@ Table error_table(const std::vector<ModelError>& rows, Format format) {
   } else {
     columns.push_back({{"of"}, [](const Row& r) { return to_string(Size{r.worst.m, r.worst.n, r.worst.k}); }});
   }
-  columns.push_back({{"bottleneck"}, [](const Row& r) { return std::string(to_string(r.bottleneck)); }});
+  columns.push_back({{"bottleneck"}, [](const Row& r) { return to_string(r.bottleneck); }});
   return table_of(columns, rows, [](const Row&) { return Tone::plain; });
 }
 

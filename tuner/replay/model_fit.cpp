@@ -111,10 +111,10 @@ Table fit_table(const ModelFit& fit, const DeviceSpec& device) {
   using Row = FittedNumber;
   const int cc = compute_capability(device);
   const std::vector<CellOf<Row>> columns{
-      {{"name"}, [](const Row& r) { return std::string(r.number->name); }},
-      {{"unit"}, [](const Row& r) { return std::string(r.number->unit); }},
-      {{"value", kRight}, [](const Row& r) { return real_cell(r.before, 4); }},
-      {{"fitted", kRight}, [](const Row& r) { return real_cell(r.fitted, 4); }},
+      {{"name"}, [](const Row& r) { return r.number->name; }},
+      {{"unit"}, [](const Row& r) { return r.number->unit; }},
+      {{"value", kRight}, [](const Row& r) { return Cell(r.before, 4); }},
+      {{"fitted", kRight}, [](const Row& r) { return Cell(r.fitted, 4); }},
       {{"entry"}, [cc](const Row& r) { return fmt::format("{{{}, {:.3g}}}", cc, r.fitted); }},
   };
   return table_of(columns, fit.numbers, [](const Row&) { return Tone::plain; });
@@ -130,13 +130,13 @@ Table numbers_table(const DeviceSpec& device) {
   using Row = ModelNumber;
   const int cc = compute_capability(device);
   const std::vector<CellOf<Row>> columns{
-      {{"name"}, [](const Row& r) { return std::string(r.name); }},
-      {{"unit"}, [](const Row& r) { return std::string(r.unit); }},
+      {{"name"}, [](const Row& r) { return r.name; }},
+      {{"unit"}, [](const Row& r) { return r.unit; }},
       {{"value", kRight}, [cc](const Row& r) { return fmt::format("{}", r.value_for(cc).value); }},
-      {{"from", kRight}, [cc](const Row& r) { return std::int64_t{r.value_for(cc).from}; }},
-      {{"origin"}, [](const Row& r) { return std::string(to_string(r.source.origin)); }},
-      {{"source", Align::left, Fit::wraps}, [](const Row& r) { return std::string(r.source.text); }},
-      {{"meaning", Align::left, Fit::wraps}, [](const Row& r) { return std::string(r.meaning); }},
+      {{"from", kRight}, [cc](const Row& r) { return r.value_for(cc).from; }},
+      {{"origin"}, [](const Row& r) { return to_string(r.source.origin); }},
+      {{"source", Align::left, Fit::wraps}, [](const Row& r) { return r.source.text; }},
+      {{"meaning", Align::left, Fit::wraps}, [](const Row& r) { return r.meaning; }},
   };
   return table_of(columns, model_number_rows(), [](const Row&) { return Tone::plain; });
 }

@@ -46,14 +46,14 @@ ModelQuality quality_of(const TimedProblem& problem, const DeviceSpec& device) {
 Table quality_table(const std::vector<ModelQuality>& rows, Format format) {
   using Row = ModelQuality;
   const bool full = is_for_programs(format);
-  const auto loss = [full](double share) { return full ? Real{share, 5} : Real{100 * share, 2}; };
+  const auto loss = [full](double share) { return full ? Cell(share, 5) : Cell(100 * share, 2); };
   const std::vector<CellOf<Row>> columns{
-      {{"precision"}, [](const Row& r) { return std::string(to_string(r.problem.precision)); }},
+      {{"precision"}, [](const Row& r) { return to_string(r.problem.precision); }},
       {{"m", kRight}, [](const Row& r) { return r.problem.m; }},
       {{"n", kRight}, [](const Row& r) { return r.problem.n; }},
       {{"k", kRight}, [](const Row& r) { return r.problem.k; }},
-      {{"configurations", kRight}, [](const Row& r) { return std::int64_t{r.configurations}; }},
-      {{"spearman", kRight}, [](const Row& r) { return real_cell(r.spearman, 4); }},
+      {{"configurations", kRight}, [](const Row& r) { return r.configurations; }},
+      {{"spearman", kRight}, [](const Row& r) { return Cell(r.spearman, 4); }},
       {{full ? "loss_first" : "first, % slower", kRight}, [loss](const Row& r) { return loss(r.loss_first); }},
       {{full ? "loss_best_of_8" : "best of 8, % slower", kRight},
        [loss](const Row& r) { return loss(r.loss_best_of_8); }},

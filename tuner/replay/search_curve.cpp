@@ -42,7 +42,7 @@ std::vector<CurvePoint> search_curve(const MeasuredSpace& space, const std::stri
 Table curve_points_table(const std::string& cache, const std::vector<CurvePoint>& points) {
   Table table({left("cache"), left("strategy"), left("seed"), left("evaluations"), left("share_of_best")});
   for (const auto& [strategy, seed, evaluations, share] : points) {
-    table.add({cache, strategy, static_cast<std::int64_t>(seed), std::int64_t{evaluations}, Real{share, 4}});
+    table.add({cache, strategy, seed, evaluations, Cell(share, 4)});
   }
   return table;
 }
@@ -55,8 +55,8 @@ Table curve_summary(const std::string& cache, const std::vector<CurvePoint>& poi
   for (auto& [key, each] : shares) {
     std::sort(each.begin(), each.end());
     const double mean = std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size());
-    table.add({cache, key.first, std::int64_t{key.second}, static_cast<std::int64_t>(each.size()), Real{mean, 4},
-               Real{each.front(), 4}, Real{each[each.size() / 4], 4}, Real{each[each.size() / 2], 4}});
+    table.add({cache, key.first, key.second, each.size(), Cell(mean, 4), Cell(each.front(), 4),
+               Cell(each[each.size() / 4], 4), Cell(each[each.size() / 2], 4)});
   }
   return table;
 }

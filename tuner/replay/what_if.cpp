@@ -81,17 +81,15 @@ double gap_percent(const WhatIf& each) {
   return 100 * (each.replay.last().best_us / each.stored_best_us - 1);
 }
 
-Real time_cell(double time_us) { return {time_us > 0 ? time_us : kUnknown, 3}; }
+Cell time_cell(double time_us) { return {time_us > 0 ? time_us : kUnknown, 3}; }
 
 std::vector<Cell> identity(const WhatIf& each, const std::string& strategy) {
   const Problem& problem = each.problem;
-  return {
-      strategy, static_cast<std::int64_t>(each.seed), std::string(to_string(problem.precision)), problem.m, problem.n,
-      problem.k};
+  return {strategy, each.seed, to_string(problem.precision), problem.m, problem.n, problem.k};
 }
 
 std::vector<Cell> progress(std::size_t trials, const ReplayStep& step) {
-  return {static_cast<std::int64_t>(trials), Real{step.seconds, 3}, time_cell(step.best_us)};
+  return {trials, Cell(step.seconds, 3), time_cell(step.best_us)};
 }
 
 std::vector<Cell> joined(std::vector<Cell> cells, const std::vector<Cell>& more) {
@@ -105,7 +103,7 @@ Table full_table(const std::vector<WhatIf>& replays, const std::string& strategy
   for (const WhatIf& each : replays) {
     const Replay& replay = each.replay;
     const auto cells = joined(identity(each, strategy), progress(replay.steps.size(), replay.last()));
-    table.add(joined(cells, {time_cell(each.stored_best_us), std::int64_t{each.stored}}));
+    table.add(joined(cells, {time_cell(each.stored_best_us), each.stored}));
   }
   return table;
 }
@@ -116,10 +114,8 @@ Table friendly_table(const std::vector<WhatIf>& replays, const std::string& stra
   for (const WhatIf& each : replays) {
     const ReplayStep last = each.replay.last();
     const double gap = gap_percent(each);
-    table.add({to_string(each.problem), strategy, static_cast<std::int64_t>(each.seed),
-               static_cast<std::int64_t>(each.replay.steps.size()), std::int64_t{each.stored},
-               std::int64_t{each.replay.unknown}, Real{last.seconds, 1}, time_cell(last.best_us),
-               time_cell(each.stored_best_us), Real{gap, 2}},
+    table.add({to_string(each.problem), strategy, each.seed, each.replay.steps.size(), each.stored, each.replay.unknown,
+               Cell(last.seconds, 1), time_cell(last.best_us), time_cell(each.stored_best_us), Cell(gap, 2)},
               gap > 2 ? Tone::caution : Tone::plain);
   }
   return table;

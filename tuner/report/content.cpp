@@ -73,7 +73,7 @@ struct Subjects {
   std::vector<Cell> cells(const TrialKey& key) {
     const ConfigText config = halves_of(key.config);
     return {devices(key.device), problems(key.problem), shapes({key.family, config.names}), config.values,
-            std::string(to_string(key.evidence))};
+            to_string(key.evidence)};
   }
 };
 
@@ -93,18 +93,16 @@ void append(std::vector<Cell>& cells, std::vector<Cell> more) {
   std::move(more.begin(), more.end(), std::back_inserter(cells));
 }
 
-Cell flag(bool value) { return std::int64_t{value ? 1 : 0}; }
-
 Table trials_table(const std::vector<ShownTrial>& trials, Subjects& subjects) {
   Table table = table_of_subjects({"outcome", "median_us", "q1_us", "q3_us", "occupancy", "smem_bytes", "order"});
   for (const ShownTrial& each : trials) {
     const Trial& trial = *each.trial;
     const bool timed = has_time(trial.outcome);
-    const auto time = [&](double value_us) -> Cell { return real_cell(timed ? value_us : kUnknown, 3); };
+    const auto time = [&](double value_us) { return Cell(timed ? value_us : kUnknown, 3); };
     std::vector<Cell> cells = subjects.cells(trial.key);
     append(cells,
-           {std::string(to_string(trial.outcome)), time(trial.timing.median_us), time(trial.timing.q1_us),
-            time(trial.timing.q3_us), Real{timed ? trial.occupancy : kUnknown, 4}, trial.smem_bytes, each.order});
+           {to_string(trial.outcome), time(trial.timing.median_us), time(trial.timing.q1_us), time(trial.timing.q3_us),
+            Cell(timed ? trial.occupancy : kUnknown, 4), trial.smem_bytes, each.order});
     table.add(std::move(cells));
   }
   return table;
@@ -113,16 +111,16 @@ Table trials_table(const std::vector<ShownTrial>& trials, Subjects& subjects) {
 /// What the model says goes first; empty cells where it says nothing.
 std::vector<Cell> why_cells(const std::optional<Why>& why) {
   if (!why) return std::vector<Cell>(9 + kBottlenecks);
-  std::vector<Cell> cells{Real{why->floors.arithmetic_us, 3},
-                          Real{why->floors.memory_us, 3},
+  std::vector<Cell> cells{Cell(why->floors.arithmetic_us, 3),
+                          Cell(why->floors.memory_us, 3),
                           why->blocks,
-                          std::int64_t{why->block.threads},
-                          std::int64_t{why->occupancy.blocks_per_sm},
-                          std::int64_t{why->occupancy.warps_per_sm},
-                          std::string(to_string(why->occupancy.limit)),
-                          Real{why->prediction.time_us, 3},
-                          Real{why->prediction.waves, 3}};
-  for (const double share : why->prediction.shares) cells.emplace_back(Real{share, 4});
+                          why->block.threads,
+                          why->occupancy.blocks_per_sm,
+                          why->occupancy.warps_per_sm,
+                          to_string(why->occupancy.limit),
+                          Cell(why->prediction.time_us, 3),
+                          Cell(why->prediction.waves, 3)};
+  for (const double share : why->prediction.shares) cells.emplace_back(Cell(share, 4));
   return cells;
 }
 
@@ -142,24 +140,24 @@ std::vector<std::string> winner_columns() {
 std::vector<Cell> winner_cells(const Winner& winner, const State& state) {
   const Trial& trial = winner.trial;
   const bool compiled = !winner.binary.hash.empty();
-  const auto of_binary = [&](int value) -> Cell { return compiled ? Cell(std::int64_t{value}) : Cell(); };
+  const auto of_binary = [&](int value) { return compiled ? Cell(value) : Cell(); };
   const bool measured = trial.key.evidence == Evidence::measured;
-  return {Real{trial.timing.median_us, 3},
-          Real{trial.timing.q1_us, 3},
-          Real{trial.timing.q3_us, 3},
-          std::int64_t{trial.timing.samples},
+  return {Cell(trial.timing.median_us, 3),
+          Cell(trial.timing.q1_us, 3),
+          Cell(trial.timing.q3_us, 3),
+          trial.timing.samples,
           of_binary(winner.binary.registers),
           of_binary(winner.binary.spill_bytes),
           trial.smem_bytes,
-          Real{trial.occupancy, 4},
-          Real{measured ? trial.error_share : kUnknown, 6},
-          flag(trial.deterministic),
+          Cell(trial.occupancy, 4),
+          Cell(measured ? trial.error_share : kUnknown, 6),
+          trial.deterministic,
           trial.created,
           trial.environment.driver,
           trial.environment.nvrtc,
           trial.environment.commit,
-          std::int64_t{winner.candidates},
-          std::string(to_string(state.validity)),
+          winner.candidates,
+          to_string(state.validity),
           state.reason};
 }
 
@@ -208,7 +206,7 @@ Table curves_table(const std::vector<Winner>& winners, const KnownDevices& known
     const std::int64_t number = subjects.devices(winners[i].trial.key.device);
     const BlockResources& block = reasons[i]->block;
     if (!drawn.insert({number, block.threads, block.registers, block.smem_bytes}).second) continue;
-    std::vector<Cell> cells{number, std::int64_t{block.threads}, std::int64_t{block.registers}, block.smem_bytes};
+    std::vector<Cell> cells{number, block.threads, block.registers, block.smem_bytes};
     for (const auto varied : {OccupancyLimit::threads, OccupancyLimit::registers, OccupancyLimit::shared_memory}) {
       cells.emplace_back(curve_text(*known[static_cast<std::size_t>(number)], block, varied));
     }
@@ -221,11 +219,10 @@ Table devices_table(const std::vector<DeviceKey>& devices, const KnownDevices& k
   Table table = table_with({"name", "compute_capability", "sm_count", "core_clock_mhz", "memory_bandwidth_gb_s",
                             "l2_bytes", "memory_bytes", "max_warps_per_sm"});
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    std::vector<Cell> cells{devices[i].name, std::int64_t{devices[i].compute_capability},
-                            std::int64_t{devices[i].sm_count}};
+    std::vector<Cell> cells{devices[i].name, devices[i].compute_capability, devices[i].sm_count};
     if (const auto& spec = known[i]) {
-      append(cells, {std::int64_t{spec->core_clock_mhz}, Real{spec->memory_bandwidth_gb_s, 1}, spec->l2_bytes,
-                     spec->memory_bytes, std::int64_t{spec->max_threads_per_sm / spec->warp_size}});
+      append(cells, {spec->core_clock_mhz, Cell(spec->memory_bandwidth_gb_s, 1), spec->l2_bytes, spec->memory_bytes,
+                     spec->max_threads_per_sm / spec->warp_size});
     }
     cells.resize(table.columns().size());
     table.add(std::move(cells));
@@ -238,8 +235,7 @@ Table peaks_table(const KnownDevices& known) {
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (!known[i]) continue;
     for (const Precision precision : kAllPrecisions) {
-      table.add({static_cast<std::int64_t>(i), std::string(to_string(precision)),
-                 Real{peak_tflops(*known[i], precision), 4}});
+      table.add({i, to_string(precision), Cell(peak_tflops(*known[i], precision), 4)});
     }
   }
   return table;
@@ -250,8 +246,8 @@ Table problems_table(const std::vector<Problem>& problems) {
   Table table = table_with({"precision", "layout", "m", "n", "k", "name", "flops", "bytes"});
   for (const Problem& problem : problems) {
     const std::string layout = fmt::format("{}{}", to_string(problem.layout), problem.invariant ? "-invariant" : "");
-    table.add({std::string(to_string(problem.precision)), layout, problem.m, problem.n, problem.k, to_string(problem),
-               Real{flops(problem), 0}, Real{minimal_bytes(problem), 0}});
+    table.add({to_string(problem.precision), layout, problem.m, problem.n, problem.k, to_string(problem),
+               Cell(flops(problem), 0), Cell(minimal_bytes(problem), 0)});
   }
   return table;
 }
@@ -281,8 +277,7 @@ std::string report_json(const ReportContent& content, std::size_t most) {
   const Reasons reasons = reasons_of(content.winners, known, subjects);
   const Table of_winners = winners_table(content, reasons, subjects);
   Table about = table_with({"version", "commit", "database", "trials"});
-  about.add({std::string(build_version()), std::string(build_commit()), content.database,
-             static_cast<std::int64_t>(content.trials.size())});
+  about.add({build_version(), build_commit(), content.database, content.trials.size()});
   const std::vector<std::pair<std::string_view, Table>> tables{
       {"about", about},
       {"devices", devices_table(subjects.devices.values(), known)},

@@ -38,9 +38,9 @@ std::string_view escape(Tone tone) {
 }
 
 std::string cell_text(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
-  if (const auto* real = std::get_if<Real>(&cell); real && std::isfinite(real->value)) {
+  if (const auto* text = std::get_if<std::string>(&cell.value())) return *text;
+  if (const auto* integer = std::get_if<std::int64_t>(&cell.value())) return fmt::format("{}", *integer);
+  if (const auto* real = std::get_if<Cell::Real>(&cell.value()); real && std::isfinite(real->value)) {
     return fmt::format("{:.{}f}", real->value, real->digits);
   }
   return "";
@@ -196,7 +196,7 @@ std::string markdown_field(const std::string& text) {
 }
 
 std::string json_value(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return json_string(*text);
+  if (const auto* text = std::get_if<std::string>(&cell.value())) return json_string(*text);
   const auto number = cell_text(cell);
   return number.empty() ? "null" : number;
 }

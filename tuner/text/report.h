@@ -1,6 +1,7 @@
 // The results that the program prints: tables on stdout, in four formats.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -18,17 +19,30 @@ constexpr bool is_for_programs(Format format) { return format == Format::csv || 
 
 enum class ColorMode { automatic, always, never };
 
-/// A number printed with a fixed count of decimals.
-struct Real {
-  double value = 0;
-  int digits = 3;
+/// A text or a number. A missing one prints as nothing (JSON: null); so does a real one that is not finite.
+class Cell {
+ public:
+  struct Real {
+    double value = 0;
+    int digits = 0;  ///< the number of decimals
+  };
+  using Value = std::variant<std::monostate, std::string, std::int64_t, Real>;
+
+  Cell() = default;
+  Cell(std::string text) : value_(std::move(text)) {}
+  Cell(std::string_view text) : value_(std::string(text)) {}
+  Cell(const char* text) : value_(std::string(text)) {}
+  Cell(double number, int digits) : value_(Real{number, digits}) {}
+  /// Of a flag 0 or 1.
+  template <std::integral Number>
+  Cell(Number number) : value_(static_cast<std::int64_t>(number)) {}
+
+  const Value& value() const { return value_; }
+
+ private:
+  Value value_;
 };
 
-/// A missing value prints as nothing (JSON: null); so does a Real that is not finite.
-using Cell = std::variant<std::monostate, std::string, std::int64_t, Real>;
-inline Cell text_cell(std::string_view text) { return std::string(text); }
-inline Cell whole_cell(std::int64_t number) { return number; }
-inline Cell real_cell(double value, int digits) { return Real{value, digits}; }
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 enum class Align { left, right };

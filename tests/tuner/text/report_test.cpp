@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace mmtune {
@@ -10,8 +9,8 @@ namespace {
 
 Table example() {
   Table table({{"name"}, {"µs", Align::right}, {"count", Align::right}});
-  table.add({"plain", Real{1.23456, 2}, std::int64_t{7}});
-  table.add({"a \"b\", c|d", Real{std::numeric_limits<double>::quiet_NaN(), 2}, std::monostate{}}, Tone::bad);
+  table.add({"plain", Cell(1.23456, 2), 7});
+  table.add({"a \"b\", c|d", Cell(kUnknown, 2), {}}, Tone::bad);
   return table;
 }
 
@@ -160,7 +159,7 @@ TEST(Report, JsonEscapesControlCharactersAndMeansThem) {
 
 TEST(Report, JsonNumbersAreThoseOfTheCsv) {
   Table table({{"a"}, {"b"}});
-  table.add({std::int64_t{-9223372036854775807}, Real{1234.5678, 2}});
+  table.add({std::int64_t{-9223372036854775807}, Cell(1234.5678, 2)});
   const auto row = nlohmann::json::parse(table.text(Format::json)).at(0);
   EXPECT_EQ(row.at("a"), -9223372036854775807);
   EXPECT_EQ(row.at("b"), 1234.57);

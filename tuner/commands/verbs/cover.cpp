@@ -47,8 +47,8 @@ Table kernels_table(const std::vector<CoveringKernel>& kernels) {
   Table table({left("precision", Fit::shared), left("layout", Fit::shared), left("align"), left("family"),
                left("config", Fit::wraps), right("sizes")});
   for (const CoveringKernel& kernel : kernels) {
-    table.add({std::string(to_string(kernel.precision)), std::string(to_string(kernel.layout)),
-               align_text(kernel.align), kernel.family, kernel.config, static_cast<std::int64_t>(kernel.sizes)});
+    table.add({to_string(kernel.precision), to_string(kernel.layout), align_text(kernel.align), kernel.family,
+               kernel.config, kernel.sizes});
   }
   return table;
 }

@@ -55,7 +55,7 @@ ExitCode check(const DbOptions& options) {
   print(counts({{"trials", report.trials},
                 {"binaries", report.binaries},
                 {"winners", report.winners},
-                {"faults", static_cast<std::int64_t>(report.faults.size())}}),
+                {"faults", report.faults.size()}}),
         options);
   if (report.faults.empty()) return ExitCode::done;
   log::error("{}: these count as absent; restore a copy, or tune their sizes again", path);
@@ -198,7 +198,7 @@ ExitCode prune(const DbOptions& options) {
     const auto suspects = rules.set_aside ? store.suspects() : std::vector<Suspect>{};
     const auto lost = rules.set_aside ? store.lost_compiles() : std::vector<LostCompile>{};
     print(counts({{"trials", count_matching(trials, suspects, lost, rules)},
-                  {"set_aside", static_cast<std::int64_t>(suspects.size() + lost.size())},
+                  {"set_aside", suspects.size() + lost.size()},
                   {"code", rules.losing_code ? store.count_losing_code(rules.kept_sources) : 0}}),
           options);
     log::warning("{}: nothing was removed; add --yes to remove these", store.path());

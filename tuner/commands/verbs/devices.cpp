@@ -20,10 +20,10 @@ namespace {
 void add_row(Table& table, const std::string& device, const DeviceSpec& spec) {
   constexpr double kKib = 1024;
   constexpr double kMib = 1024 * kKib;
-  table.add({device, spec.name, fmt::format("{}.{}", spec.cc_major, spec.cc_minor), std::int64_t{spec.sm_count},
-             Real{static_cast<double>(spec.smem_per_block_optin) / kKib, 0},
-             Real{static_cast<double>(spec.smem_per_sm) / kKib, 0}, Real{static_cast<double>(spec.l2_bytes) / kMib, 1},
-             Real{peak_tflops(spec, Unit::core_fp32), 2}, Real{spec.memory_bandwidth_gb_s, 0}});
+  table.add({device, spec.name, fmt::format("{}.{}", spec.cc_major, spec.cc_minor), spec.sm_count,
+             Cell(static_cast<double>(spec.smem_per_block_optin) / kKib, 0),
+             Cell(static_cast<double>(spec.smem_per_sm) / kKib, 0), Cell(static_cast<double>(spec.l2_bytes) / kMib, 1),
+             Cell(peak_tflops(spec, Unit::core_fp32), 2), Cell(spec.memory_bandwidth_gb_s, 0)});
 }
 
 void add_installed(Table& table) {

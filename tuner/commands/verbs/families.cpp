@@ -25,8 +25,7 @@ Table table_of_families() {
   for (const Family* family : families()) {
     std::int64_t configurations = 1;
     for (const ParamInfo& param : family->params()) configurations *= static_cast<std::int64_t>(param.values.size());
-    table.add({std::string(family->name()), static_cast<std::int64_t>(family->params().size()), configurations,
-               std::string(family->summary())});
+    table.add({family->name(), family->params().size(), configurations, family->summary()});
   }
   return table;
 }
@@ -40,11 +39,10 @@ Table table_of(const Family& family) {
   const Config defaults = family.default_config(usual_problem());
   Table table({left("kind"), left("name"), left("values", Fit::wraps), left("default"), left("meaning", Fit::wraps)});
   for (const ParamInfo& param : family.params()) {
-    table.add({"parameter", std::string(param.name), param.choices(), with_name(param, *defaults.find(param.name)),
-               std::string(param.help)});
+    table.add({"parameter", param.name, param.choices(), with_name(param, *defaults.find(param.name)), param.help});
   }
   for (const RuleInfo& rule : family.all_rules(usual_problem(), usual_gpu())) {
-    table.add({rule.is_must ? "must hold" : "worth trying", {}, {}, {}, std::string(rule.sentence)});
+    table.add({rule.is_must ? "must hold" : "worth trying", {}, {}, {}, rule.sentence});
   }
   return table;
 }

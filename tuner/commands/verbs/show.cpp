@@ -112,15 +112,15 @@ ExitCode show_suspects(const ShowOptions& options) {
   for (const Suspect& each : store.suspects()) {
     if (!contains_in_any_case(each.device.name, options.device)) continue;
     const bool is_set_aside = each.kills >= kMostKills;
-    table.add({each.device.name, each.driver, each.family, each.config, std::int64_t{each.kills},
-               std::int64_t{is_set_aside ? 1 : 0}, each.last, each.source_hash},
+    table.add({each.device.name, each.driver, each.family, each.config, each.kills, is_set_aside, each.last,
+               each.source_hash},
               is_set_aside ? Tone::bad : Tone::caution);
   }
   for (const LostCompile& each : store.lost_compiles()) {
     if (!contains_in_any_case(each.target, options.device)) continue;
     const bool is_set_aside = each.losses >= kMostLosses;
-    table.add({each.target, "NVRTC " + each.nvrtc, each.family, each.config, std::int64_t{each.losses},
-               std::int64_t{is_set_aside ? 1 : 0}, each.last, each.source_hash},
+    table.add({each.target, "NVRTC " + each.nvrtc, each.family, each.config, each.losses, is_set_aside, each.last,
+               each.source_hash},
               is_set_aside ? Tone::bad : Tone::caution);
   }
   if (table.row_count() == 0) log::warning("{}: no candidate ended its process or the machine", store.path());

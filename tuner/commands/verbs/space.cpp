@@ -19,8 +19,8 @@ struct SpaceOptions : Options {
 
 void add_rows(Table& table, const Problem& problem, const SpaceCount& count) {
   const auto add = [&](std::string_view kind, std::int64_t configurations, std::string_view rule) {
-    table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
-               problem.k, std::string(kind), configurations, std::string(rule)});
+    table.add({to_string(problem.precision), to_string(problem.layout), problem.m, problem.n, problem.k, kind,
+               configurations, rule});
   };
   add("total", count.total, "");
   for (const auto& [rule, configurations] : count.removed) add("removed", configurations, rule);

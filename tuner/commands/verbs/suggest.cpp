@@ -27,9 +27,8 @@ Table suggestions_table(const std::vector<Suggestion>& suggestions) {
                right("expected_us"), right("loss"), right("gain")});
   for (const Suggestion& each : suggestions) {
     const Problem& problem = each.problem;
-    table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
-               problem.k, std::string(to_string(each.match)), Real{each.expected_us, 2}, Real{each.loss, 3},
-               Real{each.gain, 4}});
+    table.add({to_string(problem.precision), to_string(problem.layout), problem.m, problem.n, problem.k,
+               to_string(each.match), Cell(each.expected_us, 2), Cell(each.loss, 3), Cell(each.gain, 4)});
   }
   return table;
 }

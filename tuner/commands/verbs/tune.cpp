@@ -60,9 +60,8 @@ void print_plan(const SessionOptions& session, const TuneOptions& options) {
                right("configurations"), left("source", Fit::shared)});
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) {
-      table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m,
-                 problem.n, problem.k, configurations(session, model.spec, problem),
-                 std::string(to_string(evidence_of(model)))});
+      table.add({to_string(problem.precision), to_string(problem.layout), problem.m, problem.n, problem.k,
+                 configurations(session, model.spec, problem), to_string(evidence_of(model))});
     }
   }
   print(table, options);
