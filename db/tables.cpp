@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
-#include <system_error>
 #include <utility>
+
+#include "templates/base/parsed_number.h"
 
 namespace mmtune {
 namespace {
@@ -41,10 +41,9 @@ std::optional<std::string> settings_bytes(std::string_view settings) {
   std::string bytes;
   for (std::string_view rest = settings; !rest.empty();) {
     const std::string_view word = take_word(rest);
-    std::uint64_t number = 0;
-    const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (fault != std::errc() || end != word.data() + word.size() || number > kLargestValue) return std::nullopt;
-    add_number(bytes, number);
+    const auto number = parsed_number<std::uint64_t>(word);
+    if (!number || *number > kLargestValue) return std::nullopt;
+    add_number(bytes, *number);
   }
   if (settings_text(bytes) != settings) return std::nullopt;  // a leading zero, a second blank, or nothing at all
   return bytes;

@@ -4,7 +4,8 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "templates/base/parsed_number.h"
 
 namespace mmtune {
 namespace {
@@ -32,13 +33,6 @@ std::optional<SettingText> split_setting(std::string_view token) {
 
 }  // namespace
 
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::vector<WrittenSetting> split_settings(std::string_view text) {
   std::vector<WrittenSetting> settings;
   std::size_t begin = text.find_first_not_of(kSpace);
@@ -61,7 +55,7 @@ std::vector<WrittenSetting> split_settings(std::string_view text) {
 Config Config::parse(std::string_view text) {
   Config config;
   for (WrittenSetting& written : split_settings(text)) {
-    const auto value = whole_number(written.value);
+    const auto value = parsed_number<int>(written.value);
     if (!value) {
       throw UsageError(
           fmt::format("configuration: '{0}={1}' has the value '{1}', which is no integer; write it like "
@@ -102,7 +96,7 @@ bool Config::is_text(std::string_view text) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const auto setting = split_setting(text.substr(0, end));
     if (!setting || std::find(names.begin(), names.end(), setting->name) != names.end()) return false;
-    const auto value = whole_number(setting->value);
+    const auto value = parsed_number<int>(setting->value);
     if (!value || fmt::format_int(*value).str() != setting->value) return false;
     if (end == text.size()) return true;
     names.push_back(setting->name);

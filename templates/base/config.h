@@ -27,9 +27,6 @@ struct WrittenSetting {
 /// Splits "NAME=VALUE NAME=VALUE …". Throws UsageError naming the offending token: not NAME=VALUE, a name given twice.
 std::vector<WrittenSetting> split_settings(std::string_view text);
 
-/// The int that all of the text is; nothing if it is none.
-std::optional<int> whole_number(std::string_view text);
-
 /// An ordered list of settings. It says nothing about which family it belongs to or whether that accepts it
 /// (Family::complete does).
 class Config {

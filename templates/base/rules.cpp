@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "templates/base/config.h"
+#include "templates/base/parsed_number.h"
 
 namespace mmtune::rule {
 namespace {
@@ -58,7 +59,9 @@ std::optional<std::int64_t> utc_seconds(std::string_view text) {
       std::equal(text.begin(), text.end(), kPattern.begin(), kPattern.end(),
                  [](char c, char expected) { return expected == 'd' ? c >= '0' && c <= '9' : c == expected; });
   if (!matches) return std::nullopt;
-  const auto number = [text](std::size_t begin, std::size_t size) { return *whole_number(text.substr(begin, size)); };
+  const auto number = [text](std::size_t begin, std::size_t size) {
+    return *parsed_number<int>(text.substr(begin, size));
+  };
   const std::chrono::year_month_day date = std::chrono::year{number(0, 4)} / number(5, 2) / number(8, 2);
   const std::chrono::hours hours(number(11, 2));
   const std::chrono::minutes minutes(number(14, 2));

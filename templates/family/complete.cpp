@@ -8,6 +8,7 @@
 #include <set>
 
 #include "templates/base/names.h"
+#include "templates/base/parsed_number.h"
 #include "templates/family/family.h"
 
 namespace mmtune {
@@ -15,7 +16,7 @@ namespace mmtune {
 std::optional<int> ParamInfo::value_of(std::string_view text) const {
   const auto named = std::find(names.begin(), names.end(), text);
   if (named != names.end()) return values[static_cast<std::size_t>(named - names.begin())];
-  const auto number = whole_number(text);
+  const auto number = parsed_number<int>(text);
   return number && std::binary_search(values.begin(), values.end(), *number) ? number : std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "templates/base/parsed_number.h"
 #include "templates/family/families.h"
 #include "templates/space/neighbours.h"
 
@@ -35,7 +36,8 @@ Restriction parse_restriction(std::string_view text) {
     std::istringstream values(equals == std::string::npos ? "" : word.substr(equals + 1));
     std::vector<int>& allowed = restriction[name];
     for (std::string value; std::getline(values, value, ',');) {
-      const auto number = whole_number(value) ? whole_number(value) : named_value(name, value);
+      const auto written = parsed_number<int>(value);
+      const auto number = written ? written : named_value(name, value);
       if (!number) {
         allowed.clear();
         break;

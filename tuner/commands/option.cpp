@@ -12,6 +12,7 @@
 
 #include "templates/base/letters.h"
 #include "templates/base/names.h"
+#include "templates/base/parsed_number.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -19,7 +20,7 @@ namespace {
 
 /// Throws UsageError that names the option.
 std::uint64_t number_within(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
-  const auto value = parse_whole(text);
+  const auto value = parsed_number<std::uint64_t>(text);
   if (value && *value >= least && *value <= most) return *value;
   throw UsageError(fmt::format("{} '{}': write a whole number from {} to {}", option, excerpt(text), least, most));
 }

@@ -14,6 +14,7 @@
 #include "runtime/base/log.h"
 #include "templates/base/letters.h"
 #include "templates/base/names.h"
+#include "templates/base/parsed_number.h"
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tuner/text/text.h"
@@ -235,8 +236,8 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
   std::vector<std::uint64_t> seeds;
   for (const auto item : split(text, ',')) {
     const auto dots = item.find("..");
-    const auto first = parse_whole(item.substr(0, dots));
-    const auto last = dots == item.npos ? first : parse_whole(item.substr(dots + 2));
+    const auto first = parsed_number<std::uint64_t>(item.substr(0, dots));
+    const auto last = dots == item.npos ? first : parsed_number<std::uint64_t>(item.substr(dots + 2));
     if (!first || !last || *last < *first || *last - *first >= kMost - seeds.size()) {
       throw UsageError(fmt::format("--seeds '{}': write numbers, or a range such as 1..5; at most {} of them",
                                    excerpt(item), kMost));

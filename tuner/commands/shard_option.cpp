@@ -7,6 +7,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
+#include "templates/base/parsed_number.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -30,7 +31,7 @@ std::optional<std::int64_t> number(std::string_view name) {
   const auto text = env::get(name);
   if (!text) return std::nullopt;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 31;  // Slurm's numbers are below, and products of two fit.
-  const auto value = parse_whole(*text);
+  const auto value = parsed_number<std::uint64_t>(*text);
   if (!value || *value > kMost) refuse(name, *text, "not a whole number up to 2147483648");
   return static_cast<std::int64_t>(*value);
 }
@@ -109,8 +110,8 @@ Share take_share(SessionOptions& session, const std::optional<Share>& named) {
 Share parse_share(std::string_view text) {
   if (text == "none") return {};
   const auto parts = split(text, '/');
-  const auto index = parse_whole(parts.front());
-  const auto count = parse_whole(parts.back());
+  const auto index = parsed_number<std::uint64_t>(parts.front());
+  const auto count = parsed_number<std::uint64_t>(parts.back());
   if (parts.size() != 2 || !index || !count || *index < 1 || *index > *count || *count > kMostShares) {
     refuse("--shard", text, fmt::format("not I/N with I from 1 to N and N up to {}", kMostShares));
   }

@@ -5,10 +5,10 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "runtime/base/log.h"
 #include "templates/base/names.h"
+#include "templates/base/parsed_number.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -98,13 +98,12 @@ std::string question(std::string_view text) {
 DeviceChoice choose(std::string_view text, const GpuQuery& query, const Absent& absent) {
   if (text == "auto") return automatic(query, absent);
   if (text.starts_with(kModelPrefix)) return model(text.substr(kModelPrefix.size()));
-  int ordinal = -1;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-  if (failure != std::errc{} || end != text.data() + text.size() || ordinal < 0) {
+  const auto ordinal = parsed_number<int>(text);
+  if (!ordinal || *ordinal < 0) {
     throw UsageError(fmt::format("--device '{}': {}write auto, a GPU's number, or model:NAME; see mmtune devices",
                                  excerpt(text), question(text)));
   }
-  return installed(ordinal, query);
+  return installed(*ordinal, query);
 }
 
 std::vector<DeviceChoice> choose_list(std::string_view text, const GpuQuery& query, const Absent& absent) {

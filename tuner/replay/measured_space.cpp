@@ -1,21 +1,15 @@
 #include "tuner/replay/measured_space.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
+
+#include "templates/base/parsed_number.h"
 
 namespace mmtune {
 namespace {
 
 constexpr std::string_view kMeasuredGroup = "measured";
-
-std::optional<double> parsed_number(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// The values that a parameter has in any candidate.
 std::vector<std::string> table_of(const std::vector<MeasuredCandidate>& candidates, std::size_t parameter) {
@@ -24,9 +18,10 @@ std::vector<std::string> table_of(const std::vector<MeasuredCandidate>& candidat
     const std::string& value = each.values[parameter];
     if (std::find(table.begin(), table.end(), value) == table.end()) table.push_back(value);
   }
-  if (std::all_of(table.begin(), table.end(), parsed_number)) {
-    std::sort(table.begin(), table.end(),
-              [](const std::string& x, const std::string& y) { return *parsed_number(x) < *parsed_number(y); });
+  if (std::all_of(table.begin(), table.end(), parsed_number<double>)) {
+    std::sort(table.begin(), table.end(), [](const std::string& x, const std::string& y) {
+      return *parsed_number<double>(x) < *parsed_number<double>(y);
+    });
   }
   return table;
 }

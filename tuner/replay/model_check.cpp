@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <initializer_list>
 #include <map>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "templates/base/parsed_number.h"
 #include "templates/family/families.h"
 #include "tuner/race/quantile.h"
 #include "tuner/text/size_file.h"
@@ -84,17 +84,14 @@ class TimesReader {
 
   double measured_us() const {
     constexpr double kMost = 1e12;
-    const std::string_view text = cell(time_column_);
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_number = error == std::errc{} && end == text.data() + text.size();
-    if (!is_number || !(value > 0) || value > kMost)
+    const auto value = parsed_number<double>(cell(time_column_));
+    if (!value || !(*value > 0) || *value > kMost)
       refuse(time_column_, fmt::format("write a number up to {:g}", kMost));
-    return value;
+    return *value;
   }
 
   std::int64_t extent(std::string_view name) const {
-    const auto value = parse_whole(cell(name));
+    const auto value = parsed_number<std::uint64_t>(cell(name));
     if (!value || *value < 1 || *value > kMaxExtent)
       refuse(name, fmt::format("write a number from 1 to {}", kMaxExtent));
     return static_cast<std::int64_t>(*value);

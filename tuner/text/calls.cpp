@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "templates/base/names.h"
+#include "templates/base/parsed_number.h"
 #include "tuner/text/size_file.h"
 #include "tuner/text/text.h"
 
@@ -67,7 +67,7 @@ class CallRow {
 
   std::int64_t extent(std::size_t axis) const {
     const std::string_view text = cell(columns_.extents[axis]);
-    const auto value = parse_whole(text);
+    const auto value = parsed_number<std::uint64_t>(text);
     if (!value || *value > static_cast<std::uint64_t>(kMaxExtent)) {
       throw UsageError(
           fmt::format("{}: '{}' is no extent; extents go from 1 to {}", place_, excerpt(text), kMaxExtent));
@@ -77,12 +77,11 @@ class CallRow {
 
   double weight() const {
     const std::string_view text = cell(*columns_.weight);
-    double value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc{} || end != text.data() + text.size() || !(value >= 0) || !(value < 1e300)) {
+    const auto value = parsed_number<double>(text);
+    if (!value || !(*value >= 0) || !(*value < 1e300)) {
       throw UsageError(fmt::format("{}: '{}' is no weight; write a number from 0 on", place_, excerpt(text)));
     }
-    return value;
+    return *value;
   }
 
   template <class Value, std::size_t count>

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <tuple>
 
 #include "templates/base/letters.h"
+#include "templates/base/parsed_number.h"
 #include "tuner/text/size_file.h"
 #include "tuner/text/text.h"
 
@@ -26,14 +26,13 @@ std::int64_t parse_number(std::string_view text, std::string_view token) {
         "512x512x64 or @file.csv",
         excerpt(token), excerpt(text)));
   }
-  std::int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || value > kMaxExtent) {
+  const auto value = parsed_number<std::int64_t>(text);
+  if (!value || *value > kMaxExtent) {
     throw UsageError(
         fmt::format("size '{}': {} is too large; extents go up to {}", excerpt(token), excerpt(text), kMaxExtent));
   }
-  if (value == 0) throw UsageError(fmt::format("size '{}': 0 is too small; extents start at 1", excerpt(token)));
-  return value;
+  if (*value == 0) throw UsageError(fmt::format("size '{}': 0 is too small; extents start at 1", excerpt(token)));
+  return *value;
 }
 
 class Expansion {

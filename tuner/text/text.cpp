@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 #include "runtime/base/printable.h"
 
@@ -31,13 +29,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   auto pieces = pieces_of(text, separator);
   for (auto& piece : pieces) piece = trim(piece);
   return pieces;
-}
-
-std::optional<std::uint64_t> parse_whole(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::size_t width_of(std::string_view text) {

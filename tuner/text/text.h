@@ -18,9 +18,6 @@ std::vector<std::string_view> pieces_of(std::string_view text, char separator);
 /// The trimmed pieces.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// A whole number of decimal digits alone that fits 64 bits; nothing for any other text.
-std::optional<std::uint64_t> parse_whole(std::string_view text);
-
 /// The beginning of a text, printable, for a message about it.
 std::string excerpt(std::string_view text);
 

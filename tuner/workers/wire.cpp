@@ -1,8 +1,9 @@
 #include "tuner/workers/wire.h"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+
+#include "templates/base/parsed_number.h"
 
 namespace mmtune {
 
@@ -13,10 +14,9 @@ namespace {
 
 template <class T>
 T parse_number(std::string_view text) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) throw WireError("no number, or out of range");
-  return number;
+  const auto number = parsed_number<T>(text);
+  if (!number) throw WireError("no number, or out of range");
+  return *number;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <random>
 #include <utility>
 
+#include "templates/base/parsed_number.h"
 #include "templates/family/render.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/problem/tiling.h"
@@ -96,7 +97,7 @@ TEST_P(EveryFamily, NamesAllValuesOfAParameterOrNone) {
     if (param.names.empty()) continue;
     ASSERT_EQ(param.names.size(), param.values.size()) << param.name;
     for (std::size_t i = 0; i < param.names.size(); ++i) {
-      EXPECT_EQ(whole_number(param.names[i]), std::nullopt) << param.name << " has a name that is a number";
+      EXPECT_EQ(parsed_number<int>(param.names[i]), std::nullopt) << param.name << " has a name that is a number";
       EXPECT_EQ(param.names[i].find_first_of(" \t\n,="), std::string_view::npos) << param.name << '=' << param.names[i];
       EXPECT_EQ(param.value_of(param.names[i]), param.values[i]) << param.name << " has one name twice";
     }

@@ -8,11 +8,11 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
+#include "templates/base/parsed_number.h"
 #include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/replay/device_comparison.h"
-#include "tuner/text/text.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -24,7 +24,7 @@ struct CompareOptions : Options {
 };
 
 bool is_device(const std::string& name) {
-  return name == "auto" || name.starts_with("model:") || parse_whole(name).has_value();
+  return name == "auto" || name.starts_with("model:") || parsed_number<std::uint64_t>(name).has_value();
 }
 
 /// The GPU with most decisions in a database. Where it has none, or one that is not known, nothing, and says so.
