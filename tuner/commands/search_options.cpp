@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "runtime/base/log.h"
 #include "templates/family/families.h"
 #include "tuner/cover/size_sample.h"
 #include "tuner/search/strategy.h"
@@ -33,11 +34,7 @@ std::vector<Problem> named_problems(const std::string& sizes, const Options& opt
   } else {
     for (const Size& size : parse_sizes(sizes)) calls.push_back({size});
   }
-  std::vector<Problem> problems;
-  for (const AskedProblem& asked : asked_problems(calls, options.precisions, options.layouts)) {
-    problems.push_back(asked.problem);
-  }
-  return problems;
+  return problems_of(asked_problems(calls, options.precisions, options.layouts));
 }
 
 SessionOptions plan(const SearchOptions& options) {
@@ -60,6 +57,11 @@ SessionOptions plan(const SearchOptions& options, std::vector<Problem> problems)
   session.devices = choose_devices(options.device);
   check_restriction(session.only, searched_families(session.families));
   return session;
+}
+
+ExitCode interrupted() {
+  log::warning("interrupted: what was finished is stored; the same command goes on from there");
+  return ExitCode::interrupted;
 }
 
 void add_search_options(Verb& verb, SearchOptions& options) {

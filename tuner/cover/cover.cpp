@@ -48,14 +48,15 @@ class Cover {
 
   CoverSummary run() {
     CoverSummary summary;
-    const std::vector<Problem> open = unsearched(problems_of_sample());
-    const std::vector<Problem> searched = searched_by_shares(problems_of_sample());
+    const std::vector<Problem> open = unsearched(problems_of(options_.sample));
+    const std::vector<Problem> searched = in_state({CoverState::searched}, problems_of(options_.sample));
     const bool is_finished = open.empty() && searched.empty();
     const Clock::time_point begin = Clock::now();
     if (!is_finished) {  // A finished cover only chooses its kernels anew.
       const double missing = static_cast<double>(open.size()) / static_cast<double>(open.size() + searched.size());
       spend((1 - missing) * searching_s());
-      const SessionSummary search = this->search(open, unmeasured(options_.further), missing * searching_s());
+      const SessionSummary search =
+          this->search(open, in_state({CoverState::open}, problems_of(options_.further)), missing * searching_s());
       summary.interrupted = search.interrupted || measure(choice_.for_sample(read()), kCrossShare);
       if (summary.interrupted) return summary;
       summary.unsearched = search.left;
@@ -95,10 +96,6 @@ class Cover {
   }
 
  private:
-  std::vector<Problem> problems_of_sample() const {
-    return {problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(options_.sample.size())};
-  }
-
   MeasuredKernels read() const {
     Store store = Store::open(options_.session.database, OpenMode::read_only);
     return {store, preparation_, problems_};
@@ -134,17 +131,7 @@ class Cover {
     return in_state({CoverState::open, CoverState::measured}, problems);
   }
 
-  /// The problems of which no cover has measured kernels.
-  std::vector<Problem> unmeasured(const std::vector<AskedProblem>& sizes) const {
-    std::vector<Problem> problems;
-    for (const AskedProblem& size : sizes) problems.push_back(size.problem);
-    return in_state({CoverState::open}, problems);
-  }
-
-  std::vector<Problem> searched_by_shares(const std::vector<Problem>& problems) const {
-    return in_state({CoverState::searched}, problems);
-  }
-
+  /// Those of these problems with which a cover is so far.
   std::vector<Problem> in_state(const std::set<CoverState>& states, const std::vector<Problem>& problems) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     std::vector<Problem> found;

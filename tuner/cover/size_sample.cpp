@@ -4,7 +4,6 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "templates/base/parsed_number.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -22,12 +22,11 @@ constexpr std::int64_t kMultiple = 8;
 constexpr int kTriesPerSize = 8;  // the tries for each size: a range of few sizes may have no new one
 
 std::int64_t extent_of(std::string_view text, std::string_view all) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 1 || number > kMaxExtent) {
+  const auto number = parsed_number<std::int64_t>(text);
+  if (!number || *number < 1 || *number > kMaxExtent) {
     throw UsageError(fmt::format("'{}' in '{}': a number from 1 to {} is needed", text, all, kMaxExtent));
   }
-  return number;
+  return *number;
 }
 
 /// A range, or one of several that is a number.
@@ -154,6 +153,12 @@ std::vector<AskedProblem> asked_problems(const std::vector<WeightedSize>& calls,
     }
   }
   return asked;
+}
+
+std::vector<Problem> problems_of(const std::vector<AskedProblem>& asked) {
+  std::vector<Problem> problems;
+  for (const AskedProblem& each : asked) problems.push_back(each.problem);
+  return problems;
 }
 
 }  // namespace mmtune

@@ -52,4 +52,7 @@ struct AskedProblem {
 std::vector<AskedProblem> asked_problems(const std::vector<WeightedSize>& calls,
                                          const std::vector<Precision>& precisions, const std::vector<Layout>& layouts);
 
+/// The same without their weights.
+std::vector<Problem> problems_of(const std::vector<AskedProblem>& asked);
+
 }  // namespace mmtune

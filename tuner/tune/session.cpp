@@ -9,6 +9,7 @@
 #include <cmath>
 #include <deque>
 #include <exception>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -202,7 +203,7 @@ class Session {
       HeadStart head_start(pool_, model.code, model.lost, model.preparation);
       TrialBatch batch(store_);
       const bool is_listed = !options_.mode.decides() && !is_model;
-      if (is_listed) order_listed(options_.mode, model.preparation, store_, model.code, head_start, problems_of(model));
+      if (is_listed) order_listed(options_.mode, model.preparation, store_, model.code, head_start, coming(model));
       Workplace place{*lane, compiler, head_start, batch};
       while (const auto task = next_task(model)) {
         tune(model, *task, place);
@@ -275,13 +276,6 @@ class Session {
                              .begin_limit = milliseconds_of(options_.begin_limit_s)});
   }
 
-  std::vector<Problem> problems_of(const Model& model) {
-    const std::lock_guard lock(mutex_);
-    std::vector<Problem> problems;
-    for (const Task& task : model.tasks) problems.push_back(task.problem);
-    return problems;
-  }
-
   void tune(Model& model, const Task& task, Workplace& place) {
     const Preparation& preparation = model.preparation;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
@@ -316,8 +310,8 @@ class Session {
     if (ending == Ending::decided || ending == Ending::not_beaten) model.favourites.add(tuning.winner());
   }
 
-  /// The problems that come next, for which compilers have time while one is tuned.
-  std::vector<Problem> coming(const Model& model, std::size_t most) {
+  /// The problems that come next, at most so many.
+  std::vector<Problem> coming(const Model& model, std::size_t most = std::numeric_limits<std::size_t>::max()) {
     const std::lock_guard lock(mutex_);
     std::vector<Problem> problems;
     for (std::size_t i = 0; i < std::min(most, model.tasks.size()); ++i) problems.push_back(model.tasks[i].problem);

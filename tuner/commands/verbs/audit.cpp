@@ -138,11 +138,7 @@ Audit audit_gpu(const SessionOptions& session, std::size_t tuned_sizes) {
 ExitCode run_audit(const AuditOptions& options) {
   const auto calls =
       SizeDistribution::parse(options.sizes).draw(static_cast<std::size_t>(options.count), options.session.seed);
-  std::vector<Problem> problems;
-  for (const AskedProblem& asked : asked_problems(calls, options.precisions, options.layouts)) {
-    problems.push_back(asked.problem);
-  }
-  const SessionOptions session = plan(options, std::move(problems));
+  const SessionOptions session = plan(options, problems_of(asked_problems(calls, options.precisions, options.layouts)));
   const DeviceChoice& device = session.devices.front();
   if (session.devices.size() > 1) throw UsageError("--device: audit measures on one GPU; name one");
   const InterruptGuard interrupts;

@@ -5,11 +5,11 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 
 #include "runtime/base/log.h"
+#include "templates/base/parsed_number.h"
 #include "tuner/commands/search_options.h"
 #include "tuner/commands/shard_option.h"
 #include "tuner/commands/verb.h"
@@ -33,12 +33,11 @@ struct CoverVerbOptions : SearchOptions {
 };
 
 double parse_percent(std::string_view text) {
-  double percent = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (failure != std::errc{} || end != text.data() + text.size() || !(percent >= 0 && percent <= 100)) {
+  const auto percent = parsed_number<double>(text);
+  if (!percent || !(*percent >= 0 && *percent <= 100)) {
     throw UsageError(fmt::format("--loss '{}': write a number from 0 to 100, for example 1 or 0.5", text));
   }
-  return percent;
+  return *percent;
 }
 
 std::string align_text(const Alignment& align) { return fmt::format("a{}b{}c{}", align.a, align.b, align.c); }
@@ -67,11 +66,6 @@ void say_unsearched(const SessionOptions& session, const std::vector<Problem>& l
       "--budget {:.0f}s: {} of {} sizes were not searched in that time; the same command goes on with them, or give "
       "more time",
       session.budget_s, left.size(), sizes);
-}
-
-ExitCode interrupted() {
-  log::warning("interrupted: what was finished is stored; the same command goes on from there");
-  return ExitCode::interrupted;
 }
 
 /// Kernels are chosen when the sizes of all shares are searched.
@@ -124,9 +118,7 @@ ExitCode run_cover(const CoverVerbOptions& options) {
   cover_options.sample = asked(0, samples);
   cover_options.further = asked(samples, measured);
   cover_options.spare = asked(measured, calls.size());
-  std::vector<Problem> problems;
-  for (const AskedProblem& each : cover_options.sample) problems.push_back(each.problem);
-  cover_options.session = plan(options, std::move(problems));
+  cover_options.session = plan(options, problems_of(cover_options.sample));
   if (models_of(cover_options.session.devices).size() > 1) {
     throw UsageError(fmt::format("--device '{}': cover works for one GPU model at a time", options.device));
   }

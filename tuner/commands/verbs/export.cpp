@@ -14,12 +14,12 @@
 #include "tuner/commands/described_device.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/export/exported_kernel.h"
 #include "tuner/export/kernel_bundle.h"
 #include "tuner/inspect/local_compiler.h"
 #include "tuner/text/files.h"
-#include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -72,17 +72,12 @@ ExitCode export_kernel(const ExportOptions& options) {
   return ExitCode::done;
 }
 
-bool is_chosen(const ExportOptions& options, const std::vector<Size>& sizes, const Problem& problem) {
-  return is_wanted(options.precisions, problem.precision) && is_wanted(options.layouts, problem.layout) &&
-         is_wanted(sizes, Size{problem.m, problem.n, problem.k});
-}
-
 ExitCode export_bundle(const ExportOptions& options) {
   const DeviceSpec device = described_device(options).spec;
-  const auto sizes = options.size.empty() ? std::vector<Size>{} : parse_sizes(options.size);
+  const auto sizes = selected_sizes(options.size);
   auto store = Store::open(database_path(options), OpenMode::read_only);
   std::vector<Entry> winners = load_kernels(store, device, template_files()).winners;
-  std::erase_if(winners, [&](const Entry& entry) { return !is_chosen(options, sizes, entry.problem); });
+  std::erase_if(winners, [&](const Entry& entry) { return !is_selected(entry.problem, options, sizes); });
   if (winners.empty()) {
     throw UsageError(
         fmt::format("{}: has none of these for {}; tune them, or name others with --size, --precision and "

@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "tuner/commands/described_device.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/tune/session.h"
@@ -33,10 +34,7 @@ Stock take_stock(const RefreshOptions& options, const DeviceChoice& device) {
   filter.device = key_of(device.spec);
   filter.evidence = evidence_of(device);
   auto winners = Store::open(database_path(options), OpenMode::read_only).winners(filter);
-  std::erase_if(winners, [&](const Winner& winner) {
-    const Problem& problem = winner.trial.key.problem;
-    return !is_wanted(options.precisions, problem.precision) || !is_wanted(options.layouts, problem.layout);
-  });
+  std::erase_if(winners, [&](const Winner& winner) { return !is_selected(winner.trial.key.problem, options, {}); });
   const auto states = states_of(winners, installed_compiler());
   Stock stock;
   for (std::size_t i = 0; i < winners.size(); ++i) {

@@ -123,10 +123,7 @@ ExitCode tune(const TuneOptions& options) {
   log::warning("{} {}, {} known before{}, {} failed", summary.tuned, to_string(evidence_of(session.devices.front())),
                summary.known, summary.not_beaten > 0 ? fmt::format(", {} not beaten", summary.not_beaten) : "",
                summary.failed);
-  if (summary.interrupted) {
-    log::warning("interrupted: what was finished is stored; the same command goes on from there");
-    return ExitCode::interrupted;
-  }
+  if (summary.interrupted) return interrupted();
   return summary.failed > 0 ? ExitCode::no_candidate : ExitCode::done;
 }
 
