@@ -122,7 +122,7 @@ class FaultsTest : public testing::Test {
   /// The source of a configuration of `tiled`, for target_.
   Source source(const char* config) const {
     const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
-    return preparation.source(family_named("tiled"), small_problem(), completed("tiled", config));
+    return preparation.program(small_problem(), {&family_named("tiled"), completed("tiled", config)}).source;
   }
 
   void start_from_nothing() const { std::filesystem::remove(path("test.db")); }

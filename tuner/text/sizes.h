@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "templates/problem/problem.h"
+
 namespace mmtune {
 
 /// Extents of C[m,n] = op(A)[m,k] * op(B)[k,n].
@@ -35,6 +37,8 @@ inline constexpr std::size_t kMaxSizes = 100'000;
 /// and the remedy: not a size, an extent outside 1..kMaxExtent, a range that is backwards or open, more than
 /// kMaxSizes sizes (repetitions count), a file that cannot be read, does not end or has more than 16 MiB.
 std::vector<Size> parse_sizes(std::string_view text);
+
+inline Size size_of(const Problem& problem) { return {problem.m, problem.n, problem.k}; }
 
 /// "1024x512x64".
 std::string to_string(const Size& size);

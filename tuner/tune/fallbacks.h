@@ -7,20 +7,12 @@
 #include "db/store.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/compile_pool.h"
-#include "tuner/workers/worker_lane.h"
 
 namespace mmtune {
 
 /// The fallback for a precision and layout: the default of fallback_family(), one program for all sizes and
-/// alignments.
-struct Fallback {
-  Problem problem;  ///< the problem that it is rendered for, and runtime/choose looks up: 1x1x1
-  const Family* family = nullptr;
-  Config config;
-  Source source;
-};
-
-Fallback fallback_for(Precision precision, Layout layout, const Preparation& preparation);
+/// alignments. Its problem is 1x1x1, which runtime/choose looks up.
+Program fallback_for(Precision precision, Layout layout, const Preparation& preparation);
 
 /// Compiles and stores the fallback of every precision and layout among the problems, unless it is there. The queue
 /// must be empty.
@@ -29,6 +21,6 @@ void store_fallbacks(const std::vector<Problem>& problems, const Preparation& pr
 
 /// The fallback for the precision and layout on a small problem, to see whether a GPU still works; none if it is not
 /// stored, or if its template was edited: then it is not known to work.
-std::optional<Canary> canary_for(const Problem& any, const Preparation& preparation, Store& store);
+std::optional<Program> canary_for(const Problem& any, const Preparation& preparation, Store& store);
 
 }  // namespace mmtune

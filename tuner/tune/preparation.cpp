@@ -9,11 +9,6 @@
 
 namespace mmtune {
 
-Source Preparation::source(const Family& family, const Problem& problem, const Config& config) const {
-  const LaunchPlan plan = family.plan(problem, config, device_);
-  return render(files_, family, problem, config, plan, target_.compute_capability);
-}
-
 std::string Preparation::source_hash(const Problem& problem, const Candidate& candidate, SourceHashes& hashes) const {
   const auto& [family, config] = candidate;
   const LaunchPlan plan = family->plan(problem, config, device_);

@@ -24,7 +24,6 @@ class Preparation {
   ProblemKey key(const Problem& problem) const { return {key_of(device_), problem, evidence_}; }
   const std::string& nvrtc() const { return nvrtc_; }
 
-  Source source(const Family& family, const Problem& problem, const Config& config) const;
   /// The hash of a candidate's source, without its text. `hashes` are of files().
   std::string source_hash(const Problem& problem, const Candidate& candidate, SourceHashes& hashes) const;
   /// The program of a candidate, not yet compiled.

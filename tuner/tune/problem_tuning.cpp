@@ -11,6 +11,7 @@
 #include "templates/base/names.h"
 #include "templates/family/families.h"
 #include "tuner/search/rounds.h"
+#include "tuner/text/sizes.h"
 #include "tuner/tune/deadlines.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
@@ -224,8 +225,8 @@ Ending ProblemTuning::decide(const FamilySpaces& spaces) {
 }
 
 Ending ProblemTuning::fail() const {
-  const std::string named = fmt::format("--sizes {}x{}x{} --precision {} --layout {}", problem_.m, problem_.n,
-                                        problem_.k, to_string(problem_.precision), to_string(problem_.layout));
+  const std::string named = fmt::format("--sizes {} --precision {} --layout {}", to_string(size_of(problem_)),
+                                        to_string(problem_.precision), to_string(problem_.layout));
   if (first_failure_.empty()) {
     log::error("{}: no valid candidate among {}; see the rules that exclude configurations with mmtune space {} {}",
                to_string(problem_), tried_.size(), setup_.spaces.of(problem_)->spaces().front().family().name(), named);
@@ -271,8 +272,8 @@ SearchEnd ProblemTuning::search_end() const {
 
 /// The machine code of those that lost goes with the same transaction, unless the run goes on with it.
 void ProblemTuning::store_decision(const Finalist& winner, const std::string& search, int candidates) {
-  const Fallback fallback = fallback_for(problem_.precision, problem_.layout, setup_.preparation);
-  const std::vector<std::string> kept{fallback.source.hash};
+  const std::vector<std::string> kept{
+      fallback_for(problem_.precision, problem_.layout, setup_.preparation).source.hash};
   setup_.store.put_winner(winner.trial.key, search, candidates, &winner.program.binary,
                           setup_.options.is_part ? nullptr : &kept);
 }

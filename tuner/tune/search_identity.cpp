@@ -11,7 +11,7 @@ namespace {
 std::string source_hash(const Family& family, const Preparation& preparation, const Problem& problem) {
   const Config config = family.default_config(problem);
   if (!plan_fault(family.plan(problem, config, preparation.device())).empty()) return "";
-  return preparation.source(family, problem, config).hash;
+  return preparation.program(problem, {&family, config}).source.hash;
 }
 
 }  // namespace

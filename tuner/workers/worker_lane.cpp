@@ -146,7 +146,8 @@ class WorkerLane final : public Lane {
   /// Runs the kernel that is known to work; the problem has to be begun again. Empty if it worked, or there is none.
   std::string fault_of_canary() {
     if (!options_.canary) return "";
-    const auto& [problem, program] = *options_.canary;
+    const Program& program = *options_.canary;
+    const Problem& problem = program.key.problem;
     log::debug("{}: running a kernel that is known to work", name());
     begun_ = Begun::no;
     try {

@@ -11,17 +11,12 @@
 
 namespace mmtune {
 
-/// A program that is known to work, run before a candidate is blamed for a lost worker or a wrong result: if it fails
-/// too, in a fresh worker, the GPU is at fault and not the candidate.
-struct Canary {
-  Problem problem;
-  Program program;
-};
-
 struct WorkerLaneOptions {
   DeviceChoice device;
   CompileTarget target;
-  std::optional<Canary> canary;  ///< the kernel that is known to work; without one every GPU counts as healthy
+  /// A program that is known to work on its key's problem, run before a candidate is blamed for a lost worker or a
+  /// wrong result: if it fails too, in a fresh worker, the GPU is at fault. Without one every GPU counts as healthy.
+  std::optional<Program> canary;
   std::chrono::milliseconds limit{10'000};         ///< the longest time for a candidate, beyond what its work can take
   std::chrono::milliseconds start_limit{120'000};  ///< the longest time for a driver that wakes up and a context
   std::chrono::milliseconds begin_limit{

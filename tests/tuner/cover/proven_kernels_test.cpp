@@ -23,7 +23,7 @@ class ProvenCandidates : public testing::Test {
     std::set<std::string> hashes;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       for (const Candidate& each : lists[i]) {
-        hashes.insert(preparation_.source(*each.family, problems[i], each.config).hash);
+        hashes.insert(preparation_.program(problems[i], each).source.hash);
       }
     }
     return hashes;
