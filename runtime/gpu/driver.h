@@ -19,14 +19,14 @@ namespace mmtune {
   X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetAttribute)            \
   X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent)             \
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxSynchronize)                                                    \
-  X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoD)                  \
+  X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(cuMemcpyHtoD) X(cuMemcpyDtoH)                                  \
   X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)                                              \
-  X(cuMemsetD8) X(cuMemsetD8Async) X(cuMemsetD32Async) X(cuMemAllocAsync) X(cuMemFreeAsync)                   \
+  X(cuMemsetD8) X(cuMemsetD8Async) X(cuMemAllocAsync) X(cuMemFreeAsync)                   \
   X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)                                              \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernelEx)                                             \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuOccupancyMaxActiveClusters)                              \
-  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamIsCapturing)         \
-  X(cuStreamGetCtx) X(cuStreamGetId) X(cuStreamBeginCapture) X(cuStreamEndCapture)                            \
+  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamIsCapturing)         \
+  X(cuStreamGetId) X(cuStreamBeginCapture) X(cuStreamEndCapture)                            \
   X(cuThreadExchangeStreamCaptureMode)                                                                        \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime)             \
   X(cuEventQuery)                                                                                             \
