@@ -14,7 +14,6 @@ struct Command {
 
 void collect(const std::vector<Verb>& verbs, const std::vector<std::string>& before, std::vector<Command>& commands) {
   for (const Verb& verb : verbs) {
-    if (verb.group == VerbGroup::hidden) continue;
     auto words = before;
     words.push_back(verb.name);
     if (verb.verbs.empty()) commands.push_back({words, &verb});
@@ -30,9 +29,7 @@ std::vector<Command> commands_of(const std::vector<Verb>& verbs) {
 
 std::string names_of(const std::vector<Verb>& verbs) {
   std::string names;
-  for (const Verb& verb : verbs) {
-    if (verb.group != VerbGroup::hidden) names += (names.empty() ? "" : " ") + verb.name;
-  }
+  for (const Verb& verb : verbs) names += (names.empty() ? "" : " ") + verb.name;
   return names;
 }
 
@@ -146,7 +143,6 @@ std::string zsh_option(const Option& option) {
 std::string zsh_verbs(const std::vector<Verb>& verbs) {
   std::string text;
   for (const Verb& verb : verbs) {
-    if (verb.group == VerbGroup::hidden) continue;
     text += fmt::format(" '{}:{}'", verb.name, shell_quoted(replaced(verb.help, ':', "\\:")));
   }
   return text;
@@ -156,7 +152,6 @@ std::string zsh_verbs(const std::vector<Verb>& verbs) {
 std::string zsh_cases(const std::vector<Verb>& verbs) {
   std::string text;
   for (const Verb& verb : verbs) {
-    if (verb.group == VerbGroup::hidden) continue;
     text += fmt::format("    ({})\n", verb.name);
     if (verb.verbs.empty()) {
       text += "      _arguments -s '--help[explain]'";
@@ -217,7 +212,6 @@ std::string fish_option(const std::string& condition, const Option& option) {
 std::string fish_script(const std::vector<Verb>& verbs) {
   std::string text = "# Completes mmtune in fish. Generated.\n";
   for (const Verb& verb : verbs) {
-    if (verb.group == VerbGroup::hidden) continue;
     text += fmt::format("complete -c mmtune -f -n __fish_use_subcommand -a {} -d '{}'\n", verb.name,
                         fish_quoted(verb.help));
     for (const Verb& part : verb.verbs) {
@@ -247,7 +241,8 @@ const std::vector<std::string>& shells() {
   return names;
 }
 
-std::string completion_script(std::string_view shell, const std::vector<Verb>& verbs) {
+std::string completion_script(std::string_view shell, std::vector<Verb> verbs) {
+  std::erase_if(verbs, [](const Verb& verb) { return verb.group == VerbGroup::hidden; });
   if (shell == "zsh") return zsh_script(verbs);
   return shell == "fish" ? fish_script(verbs) : bash_script(verbs);
 }

@@ -13,6 +13,6 @@ namespace mmtune {
 const std::vector<std::string>& shells();
 
 /// The script that teaches one of them to complete verbs, options and their values.
-std::string completion_script(std::string_view shell, const std::vector<Verb>& verbs);
+std::string completion_script(std::string_view shell, std::vector<Verb> verbs);
 
 }  // namespace mmtune

@@ -66,12 +66,10 @@ Target file_target(std::string& target) {
   return {take, target};
 }
 
-Target flag_target(bool& target) {
-  return {[&target](std::string_view, const std::string&) { target = true; }};
-}
-
 Option flag_option(std::string names, std::string help, bool& target) {
-  return {.names = std::move(names), .help = std::move(help), .target = flag_target(target)};
+  return {.names = std::move(names),
+          .help = std::move(help),
+          .target = {[&target](std::string_view, const std::string&) { target = true; }}};
 }
 
 Target number_target(int& target, int least, int most) {

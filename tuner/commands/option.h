@@ -70,7 +70,6 @@ Target texts_target(std::vector<std::string>& target);
 /// A path. The empty one is refused, as it would stand for some default.
 Target file_target(std::string& target);
 
-Target flag_target(bool& target);
 Option flag_option(std::string names, std::string help, bool& target);
 
 /// A whole number in decimal, without a sign. A default outside of the limits stands for something else: it is not

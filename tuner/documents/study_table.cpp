@@ -31,11 +31,10 @@ std::string time_text(double ms, Origin origin) {
 
 using Names = std::vector<std::string>;
 
-template <class NameOf>
-Names names_of(const std::vector<StudyResult>& results, const NameOf& name_of) {
+Names names_of(const std::vector<StudyResult>& results, std::string StudyCase::*name_of) {
   Names names;
   for (const StudyResult& result : results) {
-    const std::string& name = name_of(result.what);
+    const std::string& name = result.what.*name_of;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
@@ -73,8 +72,8 @@ Shown shown_of(const std::vector<StudyResult>& results, const std::string& colum
 }
 
 Table laid_out(const std::vector<StudyResult>& results) {
-  const Names rows = names_of(results, [](const StudyCase& what) -> const std::string& { return what.row; });
-  const Names columns = names_of(results, [](const StudyCase& what) -> const std::string& { return what.column; });
+  const Names rows = names_of(results, &StudyCase::row);
+  const Names columns = names_of(results, &StudyCase::column);
   std::vector<Column> headings{{"", kRight}};
   for (const auto& column : columns) {
     const Shown shown = shown_of(results, column);
@@ -154,8 +153,7 @@ void add_tuned_points(Chart& chart, const std::vector<StudyResult>& some, const 
     return each.what.row == some.front().what.row && each.what.problem.m != some.front().what.problem.m;
   });
   if (rows_are_kernels) chart.categories.emplace_back(kTunedTable);
-  const std::size_t precisions =
-      names_of(tuned, [](const StudyCase& what) -> const std::string& { return what.column; }).size();
+  const std::size_t precisions = names_of(tuned, &StudyCase::column).size();
   for (const StudyResult& best : tuned) {
     const std::string name =
         fmt::format("{}{}{}", kTunedTable, precisions > 1 ? " " : "", precisions > 1 ? best.what.column : "");
@@ -172,7 +170,7 @@ void add_tuned_points(Chart& chart, const std::vector<StudyResult>& some, const 
 }
 
 Chart chart_of(const std::vector<StudyResult>& some, const std::vector<StudyResult>& tuned) {
-  const RowPlaces places(names_of(some, [](const StudyCase& what) -> const std::string& { return what.row; }));
+  const RowPlaces places(names_of(some, &StudyCase::row));
   const StudyCase& first = some.front().what;
   const bool of_totals =
       std::all_of(some.begin(), some.end(), [](const StudyResult& each) { return counts_total(each.what); });
@@ -216,15 +214,11 @@ Table study_rows(const std::vector<StudyResult>& results) {
       {{"origin"}, [](const Row& r) { return to_string(r.origin); }},
       {{"kernel_ms", kRight}, [ms](const Row& r) { return ms(r.kernel_ms); }},
       {{"total_ms", kRight}, [ms](const Row& r) { return ms(r.total_ms); }},
-      {{"gflops", kRight},
-       [](const Row& r) { return Cell(gflops(r.what.problem, counts_total(r.what) ? r.total_ms : r.kernel_ms), 2); }},
+      {{"gflops", kRight}, [](const Row& r) { return Cell(gflops(r.what.problem, found_ms(r)), 2); }},
       {{"published_kernel_ms", kRight}, [ms](const Row& r) { return ms(or_unknown(r.what.published_kernel_ms)); }},
       {{"published_total_ms", kRight}, [ms](const Row& r) { return ms(or_unknown(r.what.published_total_ms)); }},
       {{"published_gflops", kRight},
-       [](const Row& r) {
-         const auto& time = counts_total(r.what) ? r.what.published_total_ms : r.what.published_kernel_ms;
-         return Cell(gflops(r.what.problem, or_unknown(time)), 2);
-       }},
+       [](const Row& r) { return Cell(gflops(r.what.problem, published_ms(r.what)), 2); }},
       {{"gpu"}, [](const Row& r) { return r.gpu; }},
       {{"note"}, [](const Row& r) { return r.note; }},
   };
@@ -237,7 +231,7 @@ std::vector<std::pair<std::string, Table>> study_layout(const std::vector<StudyR
   const auto& documents = study_documents();
   const auto named = std::find_if(documents.begin(), documents.end(),
                                   [&](const StudyDocument& each) { return each.name == document; });
-  for (const auto& name : names_of(results, [](const StudyCase& what) -> const std::string& { return what.table; })) {
+  for (const auto& name : names_of(results, &StudyCase::table)) {
     const auto some = of_table(results, document, name);
     if (some.empty()) continue;
     std::string heading = fmt::format("{} {}, {}", document, named->title, name);
@@ -250,7 +244,7 @@ std::vector<std::pair<std::string, Table>> study_layout(const std::vector<StudyR
 std::vector<Chart> study_charts(const std::vector<StudyResult>& results, std::string_view document) {
   std::vector<Chart> charts;
   const auto tuned = of_table(results, document, kTunedTable);
-  for (const auto& name : names_of(results, [](const StudyCase& what) -> const std::string& { return what.table; })) {
+  for (const auto& name : names_of(results, &StudyCase::table)) {
     const auto some = of_table(results, document, name);
     if (name == kTunedTable || some.empty()) continue;
     Chart chart = chart_of(some, tuned);

@@ -122,7 +122,7 @@ struct Toy {
             {{.names = "--text", .value = "T", .help = "t", .target = text_target(text)},
              {.names = "--word", .value = "W", .help = "w", .target = texts_target(words), .repeatable = true},
              {.names = "--file", .value = "F", .help = "f", .target = file_target(file)},
-             {.names = "-f,--flag", .help = "f", .target = flag_target(flag)},
+             flag_option("-f,--flag", "f", flag),
              {.names = "--number", .value = "N", .help = "n", .target = number_target(number, 2, 5)},
              {.names = "--seed", .value = "N", .help = "s", .target = number_target(seed)},
              {.names = "--choice", .value = "C", .help = "c", .target = choice_target(choice, {"one", "two"})}});
