@@ -4,6 +4,7 @@
 
 #include "db/store.h"
 #include "runtime/call/databases.h"
+#include "tuner/text/sizes.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -34,7 +35,7 @@ std::string tune_options(const DeviceChoice& device, const Options& options, con
   } else if (const CatalogEntry* model = catalog_entry(key_of(device.spec)); model != nullptr && device.ordinal < 0) {
     text += fmt::format("--device model:{} ", model->key);
   }
-  text += fmt::format("--sizes {}x{}x{}", problem.m, problem.n, problem.k);
+  text += "--sizes " + to_string(size_of(problem));
   if (problem.precision != kDefaultPrecision) text += fmt::format(" --precision {}", to_string(problem.precision));
   if (problem.layout != Layout::nn) text += fmt::format(" --layout {}", to_string(problem.layout));
   if (problem.invariant) text += " --invariant";

@@ -39,7 +39,7 @@ std::vector<Size> selected_sizes(const std::string& text) {
 
 bool is_selected(const Problem& problem, const Options& options, const std::vector<Size>& sizes) {
   return is_wanted(options.precisions, problem.precision) && is_wanted(options.layouts, problem.layout) &&
-         is_wanted(sizes, Size{problem.m, problem.n, problem.k});
+         is_wanted(sizes, size_of(problem));
 }
 
 bool is_selected(const TrialKey& key, const Options& options, const std::vector<Size>& sizes) {

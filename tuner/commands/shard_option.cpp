@@ -100,7 +100,7 @@ Option shard_option(std::optional<Share>& shard) {
 Share take_share(SessionOptions& session, const std::optional<Share>& named) {
   const auto [share, origin] = named ? ChosenShare{*named, "--shard"} : share_in_environment();
   if (origin.empty() || share.count == 1) return {};
-  const auto all = static_cast<std::int64_t>(session.problems.size());
+  const auto all = std::ssize(session.problems);
   session.problems = problems_of(session, share);
   log::warning("share {}/{}, by {}: {} of {}; --shard none tunes them all", share.number, share.count, origin,
                session.problems.size(), counted(all, "problem"));

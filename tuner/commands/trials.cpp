@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -60,8 +61,7 @@ std::string note_of(const Trial& trial, bool is_whole) {
 
 TrialColumns friendly_trial_columns(bool is_wide) {
   return {
-      {{"size", kRight},
-       [](const Trial& t) { return fmt::format("{}x{}x{}", t.key.problem.m, t.key.problem.n, t.key.problem.k); }},
+      {{"size", kRight}, [](const Trial& t) { return to_string(size_of(t.key.problem)); }},
       {{"type", Align::left, Fit::shared},
        [](const Trial& t) {
          return fmt::format("{} {}{}", to_string(t.key.problem.precision), to_string(t.key.problem.layout),

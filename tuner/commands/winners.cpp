@@ -11,6 +11,7 @@
 #include "runtime/base/template_files.h"
 #include "templates/family/families.h"
 #include "tuner/commands/trials.h"
+#include "tuner/text/sizes.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -142,8 +143,7 @@ std::string remarks(const Winner& winner, const State& state) {
 WinnerColumns friendly_columns(bool is_brief) {
   constexpr auto kLeft = Align::left;
   return {
-      {{"size", kRight},
-       [](const Line& l) { return fmt::format("{}x{}x{}", l.problem().m, l.problem().n, l.problem().k); }},
+      {{"size", kRight}, [](const Line& l) { return to_string(size_of(l.problem())); }},
       {{"type", kLeft, Fit::shared},
        [](const Line& l) {
          return fmt::format("{} {}{}", to_string(l.problem().precision), to_string(l.problem().layout),

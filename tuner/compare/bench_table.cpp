@@ -30,8 +30,6 @@ Cell significant(double value) {
   return {value, ordinary ? std::clamp(3 - static_cast<int>(std::floor(std::log10(value))), 0, 30) : 0};
 }
 
-std::string size_text(const Problem& problem) { return to_string(Size{problem.m, problem.n, problem.k}); }
-
 std::string type_text(const Problem& problem) {
   return fmt::format("{} {}", to_string(problem.precision), to_string(problem.layout));
 }
@@ -83,7 +81,8 @@ Columns full_columns(std::string_view opponent, const std::vector<std::string>& 
 }
 
 /// Green where we are faster beyond doubt, red where they are.
-Tone tone_of(const std::optional<Ratio>& ratio) {
+Tone bench_tone(const BenchRow& row) {
+  const std::optional<Ratio>& ratio = row.comparison.ratio;
   if (!ratio) return Tone::plain;
   return ratio->low >= 1 ? Tone::good : ratio->high < 1 ? Tone::bad : Tone::caution;
 }
@@ -97,7 +96,7 @@ std::string interval(const std::optional<Ratio>& ratio) {
 Columns friendly_columns(std::string_view opponent, const std::vector<std::string>& entries) {
   Columns columns{
       {{"set", Align::left, Fit::shared}, [](const BenchRow& row) { return row.set; }},
-      {{"size", kRight}, [](const BenchRow& row) { return size_text(row.problem); }},
+      {{"size", kRight}, [](const BenchRow& row) { return to_string(size_of(row.problem)); }},
       {{"type", Align::left, Fit::shared}, [](const BenchRow& row) { return type_text(row.problem); }},
       {{"mmtune µs", kRight}, [](const BenchRow& row) { return Cell(row.comparison.ours.timing.median_us, 2); }},
   };
@@ -128,8 +127,7 @@ std::string set_name(std::string_view sizes) {
 Table bench_table(const std::vector<BenchRow>& rows, std::string_view opponent, const std::vector<std::string>& entries,
                   Format format) {
   const bool full = is_for_programs(format);
-  return table_of(full ? full_columns(opponent, entries) : friendly_columns(opponent, entries), rows,
-                  [](const BenchRow& row) { return tone_of(row.comparison.ratio); });
+  return table_of(full ? full_columns(opponent, entries) : friendly_columns(opponent, entries), rows, bench_tone);
 }
 
 std::vector<std::string> bench_summary(const std::vector<BenchRow>& rows) {
@@ -156,7 +154,7 @@ std::vector<std::string> bench_summary(const std::vector<BenchRow>& rows) {
     lines.push_back(fmt::format("{}: geometric mean {:.3f} of {} ratios, the least {:.3f} at {} {}", group.name,
                                 std::exp(log_sum / static_cast<double>(group.rows.size())), group.rows.size(),
                                 least->comparison.ratio->median, to_string(least->problem.layout),
-                                size_text(least->problem)));
+                                to_string(size_of(least->problem))));
   }
   return lines;
 }

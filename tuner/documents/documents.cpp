@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "tuner/text/sizes.h"
+
 namespace mmtune {
 namespace {
 
@@ -29,7 +31,7 @@ std::string coarsened(int tile) { return fmt::format("TILE={} CM=1 CN=2 UNROLL={
 
 /// "1024" or "1000x700x300"
 std::string extents_text(const Problem& p) {
-  return p.m == p.n && p.n == p.k ? fmt::format("{}", p.m) : fmt::format("{}x{}x{}", p.m, p.n, p.k);
+  return p.m == p.n && p.n == p.k ? fmt::format("{}", p.m) : to_string(size_of(p));
 }
 
 OptionalTime in_ms(double seconds) { return 1000 * seconds; }

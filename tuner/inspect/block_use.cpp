@@ -7,6 +7,7 @@
 
 #include "templates/gpu/occupancy_steps.h"
 #include "tuner/inspect/local_compiler.h"
+#include "tuner/text/sizes.h"
 
 namespace mmtune {
 namespace {
@@ -33,7 +34,7 @@ Cell blocks_by(const UseLine& line, OccupancyLimit limit) {
 
 std::string line_size(const UseLine& line) {
   const auto& problem = line.use.problem;
-  return problem ? fmt::format("{}x{}x{}", problem->m, problem->n, problem->k) : "";
+  return problem ? to_string(size_of(*problem)) : "";
 }
 
 Cell waves_cell(const UseLine& line, double value, int digits) {

@@ -179,7 +179,7 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   if (full) {
     columns.push_back({{"invariant"}, [](const Row& r) { return r.problem.invariant; }});
   }
-  return table_of(columns, rows, [](const Row&) { return Tone::plain; });
+  return table_of(columns, rows);
 }
 
 }  // namespace mmtune

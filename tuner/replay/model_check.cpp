@@ -186,10 +186,10 @@ Table error_table(const std::vector<ModelError>& rows, Format format) {
     columns.push_back({{"worst_n", kRight}, [](const Row& r) { return r.worst.n; }});
     columns.push_back({{"worst_k", kRight}, [](const Row& r) { return r.worst.k; }});
   } else {
-    columns.push_back({{"of"}, [](const Row& r) { return to_string(Size{r.worst.m, r.worst.n, r.worst.k}); }});
+    columns.push_back({{"of"}, [](const Row& r) { return to_string(size_of(r.worst)); }});
   }
   columns.push_back({{"bottleneck"}, [](const Row& r) { return to_string(r.bottleneck); }});
-  return table_of(columns, rows, [](const Row&) { return Tone::plain; });
+  return table_of(columns, rows);
 }
 
 std::string error_summary(const std::vector<CheckedTime>& times) {

@@ -117,7 +117,7 @@ Table fit_table(const ModelFit& fit, const DeviceSpec& device) {
       {{"fitted", kRight}, [](const Row& r) { return Cell(r.fitted, 4); }},
       {{"entry"}, [cc](const Row& r) { return fmt::format("{{{}, {:.3g}}}", cc, r.fitted); }},
   };
-  return table_of(columns, fit.numbers, [](const Row&) { return Tone::plain; });
+  return table_of(columns, fit.numbers);
 }
 
 std::string fit_summary(const ModelFit& fit) {
@@ -138,7 +138,7 @@ Table numbers_table(const DeviceSpec& device) {
       {{"source", Align::left, Fit::wraps}, [](const Row& r) { return r.source.text; }},
       {{"meaning", Align::left, Fit::wraps}, [](const Row& r) { return r.meaning; }},
   };
-  return table_of(columns, model_number_rows(), [](const Row&) { return Tone::plain; });
+  return table_of(columns, model_number_rows());
 }
 
 }  // namespace mmtune

@@ -58,7 +58,7 @@ Table quality_table(const std::vector<ModelQuality>& rows, Format format) {
       {{full ? "loss_best_of_8" : "best of 8, % slower", kRight},
        [loss](const Row& r) { return loss(r.loss_best_of_8); }},
   };
-  return table_of(columns, rows, [](const Row&) { return Tone::plain; });
+  return table_of(columns, rows);
 }
 
 std::string quality_summary(const std::vector<ModelQuality>& rows) {

@@ -71,9 +71,8 @@ struct Sum {
     for (const auto& [count, shape] : most) {
       if (names.size() < kNamed) names.push_back(fmt::format("{} ({})", shape, count));
     }
-    return fmt::format("{} of {}: {}{}", counted(calls, "call"),
-                       counted(static_cast<std::int64_t>(shapes.size()), "shape"), fmt::join(names, ", "),
-                       shapes.size() > kNamed ? ", …" : "");
+    return fmt::format("{} of {}: {}{}", counted(calls, "call"), counted(std::ssize(shapes), "shape"),
+                       fmt::join(names, ", "), shapes.size() > kNamed ? ", …" : "");
   }
 };
 

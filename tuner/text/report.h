@@ -116,8 +116,10 @@ struct CellOf {
 };
 
 /// The table of these columns. `tone_of` says how a row looks.
-template <class Row, class ToneOf>
-Table table_of(const std::vector<CellOf<Row>>& columns, const std::vector<Row>& rows, const ToneOf& tone_of) {
+template <class Row>
+Table table_of(
+    const std::vector<CellOf<Row>>& columns, const std::vector<Row>& rows,
+    Tone (*tone_of)(const Row&) = [](const Row&) { return Tone::plain; }) {
   std::vector<Column> headings;
   for (const auto& each : columns) headings.push_back(each.column);
   Table table(std::move(headings));

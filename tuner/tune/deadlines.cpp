@@ -108,7 +108,7 @@ std::string budget_left(double budget_s, const std::vector<Problem>& left) {
   return fmt::format(
       "--budget {:.0f}s: had no time for {}, not tuned: {}; the same command goes on with what is left, or give more "
       "time",
-      budget_s, counted(static_cast<std::int64_t>(left.size()), "problem"), fmt::join(names, ", "));
+      budget_s, counted(std::ssize(left), "problem"), fmt::join(names, ", "));
 }
 
 }  // namespace mmtune

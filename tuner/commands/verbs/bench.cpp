@@ -15,6 +15,7 @@
 #include "tuner/commands/verb.h"
 #include "tuner/compare/bench_table.h"
 #include "tuner/compare/cublas.h"
+#include "tuner/text/sizes.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
@@ -73,10 +74,9 @@ class TunedKernels {
 
  private:
   Error untuned(const Problem& problem, std::string_view reason) const {
-    return Error(
-        fmt::format("{} in {}; run mmtune tune --device {} --precision {} --layout {} --sizes {}x{}x{} --db {}", reason,
-                    store_.path(), device_.ordinal, to_string(problem.precision), to_string(problem.layout), problem.m,
-                    problem.n, problem.k, shell_word(store_.path())));
+    return Error(fmt::format("{} in {}; run mmtune tune --device {} --precision {} --layout {} --sizes {} --db {}",
+                             reason, store_.path(), device_.ordinal, to_string(problem.precision),
+                             to_string(problem.layout), to_string(size_of(problem)), shell_word(store_.path())));
   }
 
   DeviceChoice device_;

@@ -40,7 +40,7 @@ void echo(const SessionOptions& session) {
   std::string list;
   std::set<std::string> sizes;
   for (const Problem& problem : session.problems) {
-    const std::string size = to_string(Size{problem.m, problem.n, problem.k});
+    const std::string size = to_string(size_of(problem));
     if (sizes.insert(size).second && sizes.size() <= kShown) list += ' ' + size;
   }
   if (sizes.size() > kShown) list += fmt::format(" and {} more", sizes.size() - kShown);
@@ -49,10 +49,9 @@ void echo(const SessionOptions& session) {
     for (const auto& problem : session.problems) total += configurations(session, model.spec, problem);
   }
   for (const auto& device : session.devices) log::warning("{}", to_string(device));
-  log::warning("{}:{}", counted(static_cast<std::int64_t>(sizes.size()), "size"), list);
-  log::warning("{}, {} before rules; database {}",
-               counted(static_cast<std::int64_t>(session.problems.size()), "problem"), counted(total, "configuration"),
-               session.database);
+  log::warning("{}:{}", counted(std::ssize(sizes), "size"), list);
+  log::warning("{}, {} before rules; database {}", counted(std::ssize(session.problems), "problem"),
+               counted(total, "configuration"), session.database);
 }
 
 void print_plan(const SessionOptions& session, const TuneOptions& options) {
