@@ -54,6 +54,7 @@ std::vector<BatchCase> batch_cases() {
       {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=4", Shares::nothing, kWide, kColumns},
       {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 SPLIT=4 REDUCE=1", Shares::nothing, kWide},
       {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 LOAD=1 PACK=1", Shares::nothing, kGaps},
+      {"simt", kFp32, kNn, "WARPS_K=2 BM=32 BN=32 BK=16 TM=4 TN=8 LANES_N=4 SPLIT=2", Shares::b, kGaps, kRows},
       {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 LOAD=2", Shares::a, kWide},
       {"simt", kFp32, kTt, "BM=32 BN=32 TM=4 TN=4 LOAD=2 STAGES=3 PACK=1", Shares::a, kGaps},
       {"skinny", Precision::bf16, kNn, "SIDE=0 FEW=4 OWN=2 UNROLL=2 WARPS=4 WARPS_K=2 SPLIT=4", Shares::a, kWide},

@@ -87,6 +87,7 @@ std::vector<FusedCase> every_store(std::size_t turn) {
       {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=4"},
       {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 SPLIT=4 REDUCE=1"},
       {"simt", kFp32, kTt, "STREAM=1 BM=32 TM=4"},
+      {"simt", kFp32, kNn, "WARPS_K=2 BM=32 BN=32 BK=16 TM=4 TN=8 LANES_N=4"},
       {"skinny", kFp32, kNn, "SIDE=0 FEW=4 OWN=2 UNROLL=2 WARPS=4 WARPS_K=2 SPLIT=4"},
       {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2"},
       {"mma_sync", Precision::bf16, kTn, ""},

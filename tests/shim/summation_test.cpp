@@ -82,6 +82,7 @@ const std::vector<SummationCase>& summation_cases() {
         {"simt", "LOAD=2 STAGES=4 BN=32 GROUP=1"},
         {"skinny", "SIDE=0 FEW=4 OWN=1 UNROLL=4 WARPS=4 WARPS_K=1"}},
        {"simt", "BM=32 BN=32 TM=4 TN=4 SPLIT=4"}},
+      {"fp32_in_one_order", Precision::fp32, Layout::nn, {{"naive", ""}}, {"simt", "BK=16 TN=8 WARPS_K=2"}},
       {"fp32_in_two_parts",
        Precision::fp32,
        Layout::nt,

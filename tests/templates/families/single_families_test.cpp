@@ -22,11 +22,15 @@ TEST(Families, StateTheRuleThatIsBroken) {
       {"tiled", "TILE=8 UNROLL=16", "UNROLL divides TILE"},
       {"tiled_coarsened", "TILE=8 UNROLL=16", "UNROLL divides TILE"},
       {"tiled_coarsened", "CM=1 CN=1", "a coarsened thread owns more than one element"},
+      {"simt", "BK=16 WARPS_K=2 STREAM=1", "WARPS_K is for blocks with one part of one tile"},
+      {"simt", "BK=16 WARPS_K=2 CUT=1", "WARPS_K is for blocks with one part of one tile"},
+      {"simt", "BM=32 BN=32 BK=64 TM=4 WARPS_K=8", "WARPS_K gives each thread as many vectors of sums"},
       {"naive", "MAPPING=0 BX=1 BY=1 UNROLL=1", ""},
       {"naive", "MAPPING=1 BX=32 BY=32", ""},
       {"naive", "MAPPING=3 COARSE=32 UNROLL=1", ""},
       {"tiled", "TILE=32 UNROLL=32", ""},
       {"tiled_coarsened", "TILE=32 CM=1 CN=2", ""},
+      {"simt", "BK=16 WARPS_K=2", ""},
   };
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1000, 1000, 1000);
   for (const auto& [name, text, rule] : cases) {
