@@ -154,7 +154,7 @@ std::size_t KernelChoice::most_listed() const {
   return static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
 }
 
-/// The first kernels, and one of each program of those that serve the sizes best beside them, more than will be chosen.
+/// The first kernels, and one of each launch of those that serve the sizes best beside them, more than will be chosen.
 std::vector<std::size_t> KernelChoice::shortlist(const MeasuredKernels& measured, const TimeMatrix& times,
                                                  const std::vector<std::size_t>& first) const {
   std::vector<std::size_t> kernels = choose_portfolio(times, most_listed(), 0, first).kernels;

@@ -1,6 +1,7 @@
 #include "tuner/cover/machine_code.h"
 
 #include <string>
+#include <utility>
 
 #include "runtime/base/log.h"
 #include "tuner/tune/fallbacks.h"
@@ -49,8 +50,10 @@ void compile_missing(const MeasuredKernels& measured, const std::set<std::size_t
 void drop_losing_code(const std::vector<Problem>& problems, const Preparation& preparation, Store& store) {
   std::vector<ProblemKey> keys;
   std::vector<std::string> fallbacks;
+  std::set<std::pair<Precision, Layout>> rendered;
   for (const Problem& problem : problems) {
     keys.push_back(preparation.key(problem));
+    if (!rendered.emplace(problem.precision, problem.layout).second) continue;
     fallbacks.push_back(fallback_for(problem.precision, problem.layout, preparation).source.hash);
   }
   store.drop_losing_code(keys, fallbacks);
