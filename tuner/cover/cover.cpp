@@ -36,14 +36,15 @@ class Cover {
  public:
   explicit Cover(const CoverOptions& options)
       : options_(options),
-        choice_(options),
+        choice_(options_),
         begin_(Clock::now()),
         device_(options.session.devices.front()),
         preparation_(template_files(), device_.spec, compile_target(device_.spec, {compute_capability(device_.spec)}),
                      evidence_of(device_), "") {
-    for (const AskedProblem& size : options.sample) problems_.push_back(size.problem);
-    for (const AskedProblem& size : options.further) problems_.push_back(size.problem);
-    for (const AskedProblem& size : options.spare) problems_.push_back(size.problem);
+    leave_tuned(options_.spare);
+    for (const auto* sizes : {&options_.sample, &options_.further, &options_.spare}) {
+      for (const AskedProblem& size : *sizes) problems_.push_back(size.problem);
+    }
   }
 
   CoverSummary run() {
@@ -146,6 +147,15 @@ class Cover {
     return cover_state(winner->search);
   }
 
+  /// Takes out what others than covers have decided: it was searched, and needs none of the few kernels.
+  void leave_tuned(std::vector<AskedProblem>& sizes) const {
+    Store store = Store::open(options_.session.database, OpenMode::read_write);
+    std::erase_if(sizes, [&](const AskedProblem& size) {
+      const auto winner = store.find_winner(preparation_.key(size.problem));
+      return winner && cover_state(winner->search) == CoverState::open;
+    });
+  }
+
   /// Searches each of these problems by itself, after what won elsewhere, which is measured at the further ones, too.
   SessionSummary search(const std::vector<Problem>& problems, const std::vector<Problem>& further,
                         double budget_s) const {
@@ -234,7 +244,7 @@ class Cover {
     return run_session(session).interrupted;
   }
 
-  const CoverOptions& options_;
+  CoverOptions options_;
   KernelChoice choice_;
   Clock::time_point begin_;
   DeviceChoice device_;

@@ -132,15 +132,16 @@ UsefulPrograms KernelChoice::add_useful(const MeasuredKernels& measured, std::se
   UsefulPrograms found;
   const ExpectedTimes expected(measured, first_spare());
   const std::vector<std::size_t> chosen = deciding(measured, programs, first_spare());
+  const std::vector<std::size_t> program_of = measured.programs();
+  const std::set<std::size_t> all(program_of.begin(), program_of.end());
   std::vector<std::pair<double, std::size_t>> useful;  // times over what is expected of the chosen, and programs
   for (std::size_t size = first_spare(); size < measured.problems().size(); ++size) {
-    if (measured.times(size).empty()) continue;
     found.measured += measured.times(size).size();
+    const auto fastest = measured.fastest(size, all);  // No other one decides the size.
+    if (!fastest) continue;
     const std::vector<ExpectedTime> others = expected.at(size, chosen);
-    for (const auto& [kernel, time] : measured.times(size)) {
-      const double share = others.empty() ? 0 : time.median_us / others.front().time_us;
-      if (time.is_ok && share <= kUseful) useful.emplace_back(share, measured.kernels()[kernel].program);
-    }
+    const double share = others.empty() ? 0 : measured.times(size).at(*fastest).median_us / others.front().time_us;
+    if (share <= kUseful) useful.emplace_back(share, program_of[*fastest]);
   }
   std::sort(useful.begin(), useful.end());
   for (const auto& [share, program] : useful) {

@@ -30,6 +30,16 @@ constexpr std::string_view kCover =
 class CoverTest : public Cli {
  protected:
   Store store() const { return Store::open(path("default.db"), OpenMode::read_only); }
+
+  /// "problem family config": the decisions of a database.
+  std::set<std::string> decisions(const std::string& database) const {
+    std::set<std::string> list;
+    for (const Winner& winner : Store::open(path(database), OpenMode::read_only).winners()) {
+      const TrialKey& key = winner.trial.key;
+      list.insert(fmt::format("{} {} {}", to_string(key.problem), key.family, key.config));
+    }
+    return list;
+  }
 };
 
 TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
@@ -65,11 +75,14 @@ class CoverOfPretendedGpu : public CoverTest {
 
   static std::string uuid() { return fmt::format("GPU-test-{}-cover", getpid()); }
 
+  Result run(const std::string& verb, const std::string& options) const {
+    return shell(
+        fmt::format("MMTUNE_DB='{}' MMTUNE_TEST_FAULTS='uuid@{}' '{}' {} --device 0 --family naive --format csv {}",
+                    path("default.db"), uuid(), MMTUNE_PRETENDING_BINARY, verb, options));
+  }
+
   Result cover(const std::string& options) const {
-    return shell(fmt::format(
-        "MMTUNE_DB='{}' MMTUNE_TEST_FAULTS='uuid@{}' '{}' cover --device 0 --sizes 64..1024 --samples 6 --family naive "
-        "--only 'BX=16,32 BY=4,8 COARSE=1' --format csv {}",
-        path("default.db"), uuid(), MMTUNE_PRETENDING_BINARY, options));
+    return run("cover", "--sizes 64..1024 --samples 6 --only 'BX=16,32 BY=4,8 COARSE=1' " + options);
   }
 
   /// The number of decisions at other sizes than the sample and the further ones.
@@ -103,6 +116,17 @@ TEST_F(CoverOfPretendedGpu, InvariantProductsHaveThemToo) {
   ASSERT_EQ(cover("--invariant").code, 0);
   EXPECT_GT(decided_elsewhere(), 0);
   for (const Winner& winner : store().winners()) EXPECT_TRUE(winner.trial.key.problem.invariant);
+}
+
+TEST_F(CoverOfPretendedGpu, SpareSizesThatWereTunedStayAsTheyAre) {
+  std::ofstream calls(path("calls.csv"));
+  for (int i = 0; i < 40; ++i) calls << fmt::format("{},160,256,{}\n", 232 + 8 * i, 100 - i);
+  calls.close();
+  ASSERT_EQ(run("tune", "--sizes 520x160x256,528x160x256,536x160x256,544x160x256").code, 0);
+  const std::set<std::string> tuned = decisions("default.db");
+  const std::string few = "--samples 2 --kernels 1 --only 'MAPPING=2 BX=16 BY=4 COARSE=1'";
+  ASSERT_EQ(run("cover", fmt::format("--sizes '@{}' {}", path("calls.csv"), few)).code, 0);
+  EXPECT_THAT(decisions("default.db"), testing::IsSupersetOf(tuned));
 }
 
 TEST_F(CoverOfPretendedGpu, WithoutTimeThereAreNone) {
@@ -144,16 +168,6 @@ class CoverOfShares : public CoverTest {
 
   Result merge(const std::string& files) const {
     return shell(fmt::format("cd '{}' && '{}' db merge --db fleet.db {}", path(""), MMTUNE_BINARY, files));
-  }
-
-  /// "problem family config": its decisions.
-  std::set<std::string> decisions(const std::string& database) const {
-    std::set<std::string> list;
-    for (const Winner& winner : Store::open(path(database), OpenMode::read_only).winners()) {
-      const TrialKey& key = winner.trial.key;
-      list.insert(fmt::format("{} {} {}", to_string(key.problem), key.family, key.config));
-    }
-    return list;
   }
 };
 
