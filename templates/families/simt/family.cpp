@@ -48,15 +48,17 @@ struct Simt {
     return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
   }
 
+  /// Those that leave out most come first, and each looks last at what may not matter: what the search has not looked at
+  /// tells no configurations apart (templates/space/enumerate.cpp).
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     warp_rules(p, rules);
     if (!rules.ok()) return;  // threads() is only right for whole warps.
+    warps_k_rules(problem, p, device, rules);
     block_rules(problem, p, rules);
     copy_rules(problem, p, device, rules);
     register_rules(problem, p, device, rules);
     split_rules(problem, p, device, rules);
     stream_rules(problem, p, device, rules);
-    warps_k_rules(problem, p, device, rules);
     cut_rules(problem, p, rules);
     group_rules(problem, p, device, rules);
   }
@@ -110,7 +112,7 @@ struct Simt {
                     wanted * block * (p.min_blocks + 1) > device.max_registers_per_sm ||
                     !shared_memory_allows(problem, p, device, p.min_blocks + 1),
                 "MIN_BLOCKS limits the registers");
-    rules.worth(p.order > 0 || p.tm * p.tn < 64, "large thread tiles turn at the end of a row");
+    rules.worth(p.tm * p.tn < 64 || p.order > 0, "large thread tiles turn at the end of a row");
     rules.worth(staged_extent(problem, p) * p.bk / block * accumulator_registers(problem) <= 48,
                 "at most 48 registers of staged elements per thread");
   }
@@ -146,12 +148,12 @@ struct Simt {
   }
 
   static void warps_k_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    rules.must(p.warps_k == 1 || (p.stream == 0 && p.cut == 0), "WARPS_K is for blocks with one part of one tile");
     rules.must(p.tm * p.tn % (p.warps_k * fragment_vector(problem, p)) == 0,
                "WARPS_K gives each thread as many vectors of sums");
     rules.worth(p.warps_k == 1 || tile_threads(p) <= kFewThreads, "WARPS_K is for tiles with few warps");
     rules.worth(p.warps_k == 1 || tiles_of_c(problem, p.bm, p.bn) * p.split <= 2 * device.sm_count,
                 "WARPS_K is for at most two blocks per SM");
+    rules.must(p.warps_k == 1 || (p.stream == 0 && p.cut == 0), "WARPS_K is for blocks with one part of one tile");
     rules.worth(p.bk <= 32 || p.warps_k > 1, "stages of more than 32 steps are for WARPS_K");
   }
 
@@ -164,7 +166,7 @@ struct Simt {
     const std::int64_t rows = ceil_div(problem.m, p.bm);  // No GROUP is too large for more than two.
     const std::int64_t columns = ceil_div(problem.n, p.bn);
     rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
-    rules.worth(p.group > 1 || rows <= 2 || columns <= kFewColumns || rows * columns < device.sm_count,
+    rules.worth(rows <= 2 || columns <= kFewColumns || rows * columns < device.sm_count || p.group > 1,
                 "GROUP lets neighbours share what L2 holds");
   }
 
