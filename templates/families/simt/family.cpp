@@ -48,8 +48,8 @@ struct Simt {
     return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
   }
 
-  /// Those that leave out most come first, and each looks last at what may not matter: what the search has not looked at
-  /// tells no configurations apart (templates/space/enumerate.cpp).
+  /// Those that leave out most come first, and each looks last at what may not matter: what the search has not looked
+  /// at tells no configurations apart (templates/space/enumerate.cpp).
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     warp_rules(p, rules);
     if (!rules.ok()) return;  // threads() is only right for whole warps.
