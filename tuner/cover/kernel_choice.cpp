@@ -1,6 +1,7 @@
 #include "tuner/cover/kernel_choice.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -24,6 +25,26 @@ void keep_one_of_each_launch(const MeasuredKernels& measured, std::vector<std::s
   std::set<std::size_t> launches;
   std::erase_if(kernels,
                 [&](std::size_t kernel) { return !launches.insert(measured.kernels()[kernel].launch).second; });
+}
+
+/// These kernels, then the others, one of each launch.
+std::vector<std::size_t> of_all_launches(const MeasuredKernels& measured, std::vector<std::size_t> kernels = {}) {
+  const std::size_t first = kernels.size();
+  kernels.resize(first + measured.kernels().size());
+  std::iota(kernels.begin() + static_cast<std::ptrdiff_t>(first), kernels.end(), std::size_t{0});
+  keep_one_of_each_launch(measured, kernels);
+  return kernels;
+}
+
+/// A matrix without times, of these sizes.
+TimeMatrix empty_matrix(const MeasuredKernels& measured,
+                        std::initializer_list<const std::vector<AskedProblem>*> sizes) {
+  TimeMatrix matrix{measured.kernels().size(), {}, {}, measured.programs()};
+  for (const auto* list : sizes) {
+    for (const AskedProblem& size : *list) matrix.weights.push_back(size.weight);
+  }
+  matrix.time_us.assign(matrix.weights.size(), std::vector<double>(matrix.kernels, kNoTime));
+  return matrix;
 }
 
 /// The launches of these programs that decide one of the first sizes.
@@ -78,11 +99,8 @@ CandidateLists KernelChoice::for_further(const MeasuredKernels& measured, bool o
   const ExpectedTimes expected(measured);
   std::vector<std::size_t> kernels = shortlist(measured, measured_times(measured, false));
   if (kernels.size() < most_listed()) {
-    std::vector<std::size_t> candidates = kernels;
-    candidates.resize(kernels.size() + measured.kernels().size());
-    std::iota(candidates.begin() + static_cast<std::ptrdiff_t>(kernels.size()), candidates.end(), std::size_t{0});
-    keep_one_of_each_launch(measured, candidates);
-    const TimeMatrix times = cautious_times(measured, expected, candidates, options_.sample.size(), options_.further);
+    const TimeMatrix times = cautious_times(measured, expected, of_all_launches(measured, kernels),
+                                            options_.sample.size(), options_.further);
     kernels = shortlist(measured, times, kernels);
   }
   CandidateLists lists(measured.problems().size());
@@ -112,10 +130,8 @@ std::vector<SpareKernel> KernelChoice::for_spare(const MeasuredKernels& measured
   const UsefulPrograms known = add_useful(measured, programs);
   if (!has_room(programs) || (only_new && known.measured > 0)) return {};
   const std::vector<std::size_t> first = deciding(measured, programs, measured.problems().size());
-  std::vector<std::size_t> kernels(measured.kernels().size());
-  std::iota(kernels.begin(), kernels.end(), std::size_t{0});
-  keep_one_of_each_launch(measured, kernels);
-  const TimeMatrix times = cautious_times(measured, ExpectedTimes(measured), kernels, first_spare(), options_.spare);
+  const TimeMatrix times =
+      cautious_times(measured, ExpectedTimes(measured), of_all_launches(measured), first_spare(), options_.spare);
   const Portfolio portfolio = choose_portfolio(times, options_.most_kernels, 0, first);
   const std::map<std::size_t, Use> uses = uses_of(times, portfolio.kernels, first.size());
   std::vector<SpareKernel> spare;
@@ -130,13 +146,16 @@ std::vector<SpareKernel> KernelChoice::for_spare(const MeasuredKernels& measured
 
 UsefulPrograms KernelChoice::add_useful(const MeasuredKernels& measured, std::set<std::size_t>& programs) const {
   UsefulPrograms found;
+  for (std::size_t size = first_spare(); size < measured.problems().size(); ++size) {
+    found.measured += measured.times(size).size();
+  }
+  if (found.measured == 0) return found;  // Times need not be expected then, which takes long.
   const ExpectedTimes expected(measured, first_spare());
   const std::vector<std::size_t> chosen = deciding(measured, programs, first_spare());
   const std::vector<std::size_t> program_of = measured.programs();
   const std::set<std::size_t> all(program_of.begin(), program_of.end());
   std::vector<std::pair<double, std::size_t>> useful;  // times over what is expected of the chosen, and programs
   for (std::size_t size = first_spare(); size < measured.problems().size(); ++size) {
-    found.measured += measured.times(size).size();
     const auto fastest = measured.fastest(size, all);  // No other one decides the size.
     if (!fastest) continue;
     const std::vector<ExpectedTime> others = expected.at(size, chosen);
@@ -167,9 +186,7 @@ std::vector<std::size_t> KernelChoice::shortlist(const MeasuredKernels& measured
 TimeMatrix KernelChoice::cautious_times(const MeasuredKernels& measured, const ExpectedTimes& expected,
                                         const std::vector<std::size_t>& kernels, std::size_t first,
                                         const std::vector<AskedProblem>& sizes) const {
-  TimeMatrix matrix{measured.kernels().size(), {}, {}, measured.programs()};
-  for (const AskedProblem& size : sizes) matrix.weights.push_back(size.weight);
-  matrix.time_us.assign(sizes.size(), std::vector<double>(matrix.kernels, kNoTime));
+  TimeMatrix matrix = empty_matrix(measured, {&sizes});
   for_each_on_cores(0, sizes.size(), [&](std::size_t size) {
     for (const ExpectedTime& each : expected.at(first + size, kernels)) {
       matrix.time_us[size][each.kernel] = each.cautious_us;
@@ -181,7 +198,7 @@ TimeMatrix KernelChoice::cautious_times(const MeasuredKernels& measured, const E
 /// Measured times of the kernels that came close to the best somewhere, and expected ones where they were not measured.
 TimeMatrix KernelChoice::expected_times(const MeasuredKernels& measured, const ExpectedTimes& expected) const {
   const std::vector<std::size_t> kernels = close_to_best(measured);
-  TimeMatrix matrix = empty_matrix(measured);
+  TimeMatrix matrix = empty_matrix(measured, {&options_.sample});
   for_each_on_cores(0, options_.sample.size(), [&](std::size_t size) {
     for (const ExpectedTime& each : expected.at(size, kernels)) matrix.time_us[size][each.kernel] = each.time_us;
     for (const auto& [kernel, time] : measured.times(size)) {
@@ -208,20 +225,9 @@ std::vector<std::size_t> KernelChoice::close_to_best(const MeasuredKernels& meas
   return {kernels.begin(), kernels.end()};
 }
 
-/// A matrix without times, of the sample's sizes or of all.
-TimeMatrix KernelChoice::empty_matrix(const MeasuredKernels& measured, bool with_further) const {
-  const std::size_t kernels = measured.kernels().size();
-  TimeMatrix matrix{kernels, {}, {}, measured.programs()};
-  for (const AskedProblem& size : options_.sample) matrix.weights.push_back(size.weight);
-  if (with_further) {
-    for (const AskedProblem& size : options_.further) matrix.weights.push_back(size.weight);
-  }
-  matrix.time_us.assign(matrix.weights.size(), std::vector<double>(kernels, kNoTime));
-  return matrix;
-}
-
 TimeMatrix KernelChoice::measured_times(const MeasuredKernels& measured, bool with_further) const {
-  TimeMatrix matrix = empty_matrix(measured, with_further);
+  TimeMatrix matrix = with_further ? empty_matrix(measured, {&options_.sample, &options_.further})
+                                   : empty_matrix(measured, {&options_.sample});
   for (std::size_t size = 0; size < matrix.time_us.size(); ++size) {
     for (const auto& [kernel, time] : measured.times(size)) {
       if (time.is_ok) matrix.time_us[size][kernel] = time.median_us;

@@ -60,7 +60,6 @@ class KernelChoice {
                             const std::vector<std::size_t>& kernels, std::size_t first,
                             const std::vector<AskedProblem>& sizes) const;
   TimeMatrix expected_times(const MeasuredKernels& measured, const ExpectedTimes& expected) const;
-  TimeMatrix empty_matrix(const MeasuredKernels& measured, bool with_further = false) const;
   TimeMatrix measured_times(const MeasuredKernels& measured, bool with_further) const;
   std::vector<std::size_t> close_to_best(const MeasuredKernels& measured) const;
 
