@@ -38,7 +38,7 @@ class CurrentContext {
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
-  /// As given, or found.
+  /// The context that was given or found.
   CUcontext get() const { return context_; }
 
  private:

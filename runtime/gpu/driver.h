@@ -21,12 +21,12 @@ namespace mmtune {
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxSynchronize)                                                    \
   X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(cuMemcpyHtoD) X(cuMemcpyDtoH)                                  \
   X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)                                              \
-  X(cuMemsetD8) X(cuMemsetD8Async) X(cuMemAllocAsync) X(cuMemFreeAsync)                   \
+  X(cuMemsetD8) X(cuMemsetD8Async) X(cuMemAllocAsync) X(cuMemFreeAsync)                                       \
   X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)                                              \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernelEx)                                             \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuOccupancyMaxActiveClusters)                              \
-  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamIsCapturing)         \
-  X(cuStreamGetId) X(cuStreamBeginCapture) X(cuStreamEndCapture)                            \
+  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamIsCapturing)                          \
+  X(cuStreamGetId) X(cuStreamBeginCapture) X(cuStreamEndCapture)                                              \
   X(cuThreadExchangeStreamCaptureMode)                                                                        \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime)             \
   X(cuEventQuery)                                                                                             \

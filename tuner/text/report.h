@@ -33,7 +33,7 @@ class Cell {
   Cell(std::string_view text) : value_(std::string(text)) {}
   Cell(const char* text) : value_(std::string(text)) {}
   Cell(double number, int digits) : value_(Real{number, digits}) {}
-  /// Of a flag 0 or 1.
+  /// A flag becomes 0 or 1.
   template <std::integral Number>
   Cell(Number number) : value_(static_cast<std::int64_t>(number)) {}
 

@@ -48,8 +48,8 @@ class FamilySpaces final : public CandidateSpace {
   /// too few blocks for this one. None if these spaces have it with no SPLIT.
   std::optional<CandidateNumber> fitted(const Candidate& candidate) const;
 
-  /// Of the candidate and those that differ from it in parameters at these positions alone, and may be taken: the one
-  /// that is expected to be fastest, of equal ones the first. None if these spaces have none of them.
+  /// The candidate that is expected to be fastest, of equal ones the first, among this one and those that differ from
+  /// it in parameters at these positions alone and may be taken. None if these spaces have none of them.
   std::optional<CandidateNumber> fitted(const Candidate& candidate, const std::vector<std::size_t>& positions,
                                         const std::function<bool(const Candidate&)>& may_be_taken) const;
 

@@ -48,7 +48,7 @@ struct Simt {
     return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
   }
 
-  /// Those that leave out most come first, and each looks last at what may not matter: what the search has not looked
+  /// Rules that leave out most come first, and each looks last at what may not matter: what the search has not looked
   /// at tells no configurations apart (templates/space/enumerate.cpp).
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     warp_rules(p, rules);
