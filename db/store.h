@@ -161,9 +161,6 @@ class Store {
   /// candidate is measured again, and one that may win after all is compiled again.
   void drop_losing_code(const std::vector<ProblemKey>& problems, const std::vector<std::string>& kept_sources);
 
-  /// How much machine code prune() would drop as that of candidates that lost.
-  std::int64_t count_losing_code(const std::vector<std::string>& kept_sources);
-
   /// Notes how many times as long cuBLAS takes as this kernel, if it is what is decided for its problem; false if
   /// another one is. The ratio stays until another kernel is decided for.
   bool put_cublas_ratio(const TrialKey& decided, double ratio);
@@ -208,6 +205,9 @@ class Store {
 
   /// The same from another Store, of which only `code` says whether its machine code is taken.
   MergeReport merge_from(Store& other, ForeignCode code, const MakesDecision& makes = {});
+
+  /// The trials, suspects and images that prune() would remove now.
+  PruneReport count_prunable(const PruneRules& rules);
 
   PruneReport prune(const PruneRules& rules);
 

@@ -3,7 +3,6 @@
 #include <mmtune/error.h>
 
 #include <filesystem>
-#include <set>
 
 #include "db/losing_code.h"
 #include "db/store_impl.h"
@@ -51,63 +50,50 @@ std::string hash_text(std::string_view column) {
   return fmt::format("iif(typeof({0}) = 'blob', lower(hex({0})), {0})", column);
 }
 
-std::set<std::string> stored_sources(Database& database) {
-  std::set<std::string> sources;
-  Rows rows = database.query(
-      "SELECT source_hash FROM kernel UNION SELECT source_hash FROM compiled UNION SELECT source_hash FROM "
-      "lost_compile");
-  while (rows.next()) sources.insert(rows.hash(0).value_or(""));
-  return sources;
+/// Fills the temporary table `name` with these sources.
+void list_sources(Database& database, std::string_view name, const std::vector<std::string>& sources) {
+  database.exec(fmt::format("DROP TABLE IF EXISTS temp.{0}; CREATE TEMP TABLE {0} (source)", name));
+  const std::string insert = fmt::format("INSERT INTO {} VALUES (:source)", name);
+  for (const std::string& source : sources) database.run(insert, Named{"source", Hash{source}});
 }
 
-std::int64_t prune_stale(Database& database, const std::vector<std::string>& live_sources) {
-  const std::set<std::string> live(live_sources.begin(), live_sources.end());
-  std::int64_t trials = 0;
-  for (const std::string& source : stored_sources(database)) {
-    if (live.contains(source)) continue;
-    trials += database.run("DELETE FROM trial WHERE kernel_id IN (SELECT id FROM kernel WHERE source_hash = :source)",
-                           Named{"source", Hash{source}});
-    database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", Hash{source}});
-    database.run("DELETE FROM lost_compile WHERE source_hash = :source", Named{"source", Hash{source}});
+/// SQL for the trials that go by these rules; lists live_sources as `live`.
+std::string doomed_trials(Database& database, const PruneRules& rules) {
+  std::string any = "0";
+  if (rules.failed) any += " OR outcome <> 0";
+  if (rules.predicted) any += " OR evidence = 1";
+  if (rules.set_aside) {
+    any +=
+        " OR outcome IN (7, 8) AND (device_id, kernel_id) IN (SELECT a.device_id, same.id FROM attempt a"
+        " JOIN kernel k ON k.id = a.kernel_id JOIN kernel same ON same.source_hash = k.source_hash WHERE a.killed = 1)"
+        " OR outcome IN (7, 8) AND binary_hash = '' AND kernel_id IN"
+        " (SELECT id FROM kernel WHERE source_hash IN (SELECT source_hash FROM lost_compile))";
   }
-  return trials;
+  if (rules.stale_sources) {
+    list_sources(database, "live", rules.live_sources);
+    any += " OR kernel_id IN (SELECT id FROM kernel WHERE source_hash NOT IN (SELECT source FROM live))";
+  }
+  return any;
 }
 
-/// Programs that no trial names, and that are of none of these sources and of none that was decided for: a trial of
-/// another user's database names no program.
-std::int64_t prune_orphan_binaries(Database& database, const std::vector<std::string>& kept_sources) {
+std::int64_t count_set_aside(Database& database) {
+  return database.integer(
+             "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, k.source_hash FROM attempt a JOIN"
+             " environment e ON e.id = a.environment_id JOIN kernel k ON k.id = a.kernel_id WHERE a.killed = 1)") +
+         database.integer("SELECT count(*) FROM lost_compile");
+}
+
+/// Programs that no trial names, and that are of none of the `kept` sources and of none that was decided for: a trial
+/// of another user's database names no program.
+std::int64_t prune_orphan_binaries(Database& database) {
   constexpr std::string_view kMappings =
       "DELETE FROM compiled WHERE source_hash NOT IN (SELECT source FROM kept) AND source_hash NOT IN"
       " (SELECT source_hash FROM kernel WHERE id IN (SELECT kernel_id FROM winner UNION SELECT kernel_id FROM rival))"
       " AND binary_hash NOT IN (SELECT binary_hash FROM trial)";
   constexpr std::string_view kBinaries =
       "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled UNION SELECT binary_hash FROM trial)";
-  database.exec("CREATE TEMP TABLE kept (source)");
-  for (const std::string& source : kept_sources) {
-    database.run("INSERT INTO kept VALUES (:source)", Named{"source", Hash{source}});
-  }
   database.run(kMappings);
-  const std::int64_t binaries = database.run(kBinaries);
-  database.exec("DROP TABLE kept");
-  return binaries;
-}
-
-/// No candidate is a suspect or lost any more: former ones are tried again, and those of a race that crashed may race.
-void absolve(Database& database, PruneReport& report) {
-  report.suspects =
-      database.integer(
-          "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, k.source_hash FROM attempt a JOIN environment e"
-          " ON e.id = a.environment_id JOIN kernel k ON k.id = a.kernel_id WHERE a.killed = 1)") +
-      database.integer("SELECT count(*) FROM lost_compile");
-  report.trials += database.run(
-      "DELETE FROM trial WHERE outcome IN (7, 8) AND (device_id, kernel_id) IN (SELECT a.device_id, same.id FROM "
-      "attempt a"
-      " JOIN kernel k ON k.id = a.kernel_id JOIN kernel same ON same.source_hash = k.source_hash WHERE a.killed = 1)");
-  report.trials += database.run(
-      "DELETE FROM trial WHERE outcome IN (7, 8) AND binary_hash = ''"
-      " AND kernel_id IN (SELECT id FROM kernel WHERE source_hash IN (SELECT source_hash FROM lost_compile))");
-  database.run("DELETE FROM lost_compile");
-  database.run("DELETE FROM attempt WHERE killed <> 0");
+  return database.run(kBinaries);
 }
 
 }  // namespace
@@ -135,23 +121,41 @@ CheckReport Store::check() {
   return report;
 }
 
+PruneReport Store::count_prunable(const PruneRules& rules) {
+  const std::lock_guard lock(impl_->mutex);
+  Database& database = *impl_->database;
+  const Transaction transaction(database, Transaction::Kind::read);
+  PruneReport report;
+  report.trials = database.integer(fmt::format("SELECT count(*) FROM trial WHERE {}", doomed_trials(database, rules)));
+  if (rules.set_aside) report.suspects = count_set_aside(database);
+  if (rules.losing_code) report.images = count_losing_code(database, rules.kept_sources);
+  return report;
+}
+
 PruneReport Store::prune(const PruneRules& rules) {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
   // Winners go after their trials.
   database.exec("PRAGMA defer_foreign_keys = ON");
+  list_sources(database, "kept", rules.kept_sources);
   PruneReport report;
-  if (rules.failed) report.trials += database.run("DELETE FROM trial WHERE outcome <> 0");
-  if (rules.predicted) report.trials += database.run("DELETE FROM trial WHERE evidence = 1");
-  if (rules.set_aside) absolve(database, report);
-  if (rules.stale_sources) report.trials += prune_stale(database, rules.live_sources);
+  report.trials = database.run(fmt::format("DELETE FROM trial WHERE {}", doomed_trials(database, rules)));
+  if (rules.set_aside) {
+    report.suspects = count_set_aside(database);
+    database.exec("DELETE FROM lost_compile; DELETE FROM attempt WHERE killed <> 0");
+  }
+  if (rules.stale_sources) {
+    database.exec(
+        "DELETE FROM compiled WHERE source_hash NOT IN (SELECT source FROM live UNION SELECT source FROM kept);"
+        "DELETE FROM lost_compile WHERE source_hash NOT IN (SELECT source FROM live)");
+  }
   report.winners = database.run(fmt::format("DELETE FROM winner WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
                                             sql::same<TrialKey>("winner", "trial")));
   database.run(fmt::format("DELETE FROM rival WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
                            sql::same<TrialKey>("rival", "trial")));
   remove_unused_kernels(database);
-  report.binaries = prune_orphan_binaries(database, rules.kept_sources);
+  report.binaries = prune_orphan_binaries(database);
   if (rules.losing_code) {
     report.images = drop_all_losing_code(database, rules.kept_sources);
     replace_images(database, compressed_images(database));
@@ -181,11 +185,6 @@ void Store::drop_losing_code(const std::vector<ProblemKey>& problems, const std:
   Transaction transaction(*impl_->database, Transaction::Kind::write);
   mmtune::drop_losing_code(*impl_->database, problems, kept_sources);
   transaction.commit();
-}
-
-std::int64_t Store::count_losing_code(const std::vector<std::string>& kept_sources) {
-  const std::lock_guard lock(impl_->mutex);
-  return mmtune::count_losing_code(*impl_->database, kept_sources);
 }
 
 }  // namespace mmtune

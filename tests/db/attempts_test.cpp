@@ -113,6 +113,8 @@ TEST_F(AttemptsTest, PruningSetsThemFree) {
   store_.put(other);
   PruneRules rules;
   rules.set_aside = true;
+  EXPECT_EQ(store_.count_prunable(rules).suspects, 1);
+  EXPECT_EQ(store_.count_prunable(rules).trials, 1);
   const PruneReport report = store_.prune(rules);
   EXPECT_EQ(report.suspects, 1);
   EXPECT_EQ(report.trials, 1);

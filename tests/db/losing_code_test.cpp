@@ -130,9 +130,9 @@ TEST_F(LosingCode, IsPrunedAndTheFileShrinks) {
     before = std::filesystem::file_size(path_);
     PruneRules rules;
     rules.losing_code = true;
-    EXPECT_EQ(store.count_losing_code({}), 59);
+    EXPECT_EQ(store.count_prunable(rules).images, 59);
     EXPECT_EQ(store.prune(rules).images, 59);
-    EXPECT_EQ(store.count_losing_code({}), 0);
+    EXPECT_EQ(store.count_prunable(rules).images, 0);
     EXPECT_TRUE(has_code(store, 1));
     EXPECT_EQ(store.trials().size(), 60U);
     EXPECT_TRUE(store.check().faults.empty());
@@ -190,7 +190,7 @@ TEST_F(LosingCode, PruningKeepsTheseSourcesThatNoTrialNames) {
   store.put_compiled("fallback", sample_binary(1));
   store.put_compiled("nothing", sample_binary(2));
   PruneRules rules;
-  rules.losing_code = true;
+  rules.losing_code = rules.stale_sources = true;
   rules.kept_sources = {"fallback"};
   store.prune(rules);
   EXPECT_TRUE(store.find_compiled("fallback", "sm_90a"));

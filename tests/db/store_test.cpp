@@ -299,6 +299,7 @@ TEST_F(StoreTest, PrunesByRuleWithWinnersAndBinaries) {
   PruneRules rules;
   rules.failed = rules.predicted = rules.stale_sources = true;
   rules.live_sources = {sample_trial().key.source_hash};
+  EXPECT_EQ(Store::open(path_, OpenMode::read_only).count_prunable(rules).trials, 3);
   const PruneReport report = store.prune(rules);
   EXPECT_EQ(report.trials, 3);
   EXPECT_EQ(report.winners, 1);

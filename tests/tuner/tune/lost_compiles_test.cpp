@@ -87,6 +87,7 @@ TEST_F(LostCompilesTest, AreForgottenWithTheOthersThatAreSetAside) {
   Store store = Store::open(path("test.db"), OpenMode::read_write);
   PruneRules rules;
   rules.set_aside = true;
+  EXPECT_EQ(store.count_prunable(rules).trials, 1);
   const PruneReport report = store.prune(rules);
   EXPECT_EQ(report.suspects, 1);
   EXPECT_EQ(report.trials, 1);

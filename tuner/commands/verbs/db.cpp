@@ -16,7 +16,6 @@
 #include "tuner/export/t4_results.h"
 #include "tuner/text/files.h"
 #include "tuner/text/text.h"
-#include "tuner/tune/lost_compiles.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -159,29 +158,6 @@ std::vector<std::string> live_sources(const std::vector<Trial>& trials) {
   return {live.begin(), live.end()};
 }
 
-bool is_of_suspect(const Trial& trial, const std::vector<Suspect>& suspects) {
-  return is_kill(trial.outcome) && std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& suspect) {
-           return suspect.device == trial.key.device && suspect.source_hash == trial.key.source_hash;
-         });
-}
-
-bool is_lost(const Trial& trial, const std::vector<LostCompile>& lost) {
-  return is_lost_compile(trial) && std::any_of(lost.begin(), lost.end(), [&](const LostCompile& each) {
-           return each.source_hash == trial.key.source_hash;
-         });
-}
-
-std::int64_t count_matching(const std::vector<Trial>& trials, const std::vector<Suspect>& suspects,
-                            const std::vector<LostCompile>& lost, const PruneRules& rules) {
-  return std::count_if(trials.begin(), trials.end(), [&](const Trial& trial) {
-    return (rules.failed && trial.outcome != Outcome::ok) ||
-           (rules.predicted && trial.key.evidence == Evidence::predicted) || is_of_suspect(trial, suspects) ||
-           is_lost(trial, lost) ||
-           (rules.stale_sources &&
-            !std::binary_search(rules.live_sources.begin(), rules.live_sources.end(), trial.key.source_hash));
-  });
-}
-
 ExitCode prune(const DbOptions& options) {
   auto rules = options.rules;
   if (!rules.failed && !rules.predicted && !rules.set_aside && !rules.stale_sources && !rules.losing_code) {
@@ -191,16 +167,11 @@ ExitCode prune(const DbOptions& options) {
   const std::string path = database_path(options);
   const bool may_be_written = options.yes && database_exists(path);  // A reader creates none.
   auto store = Store::open(path, may_be_written ? OpenMode::read_write : OpenMode::read_only);
-  const auto trials = store.trials();
-  if (rules.stale_sources) rules.live_sources = live_sources(trials);
+  if (rules.stale_sources) rules.live_sources = live_sources(store.trials());
   rules.kept_sources = fallback_sources(store);
   if (!options.yes) {
-    const auto suspects = rules.set_aside ? store.suspects() : std::vector<Suspect>{};
-    const auto lost = rules.set_aside ? store.lost_compiles() : std::vector<LostCompile>{};
-    print(counts({{"trials", count_matching(trials, suspects, lost, rules)},
-                  {"set_aside", suspects.size() + lost.size()},
-                  {"code", rules.losing_code ? store.count_losing_code(rules.kept_sources) : 0}}),
-          options);
+    const auto found = store.count_prunable(rules);
+    print(counts({{"trials", found.trials}, {"set_aside", found.suspects}, {"code", found.images}}), options);
     log::warning("{}: nothing was removed; add --yes to remove these", store.path());
     return ExitCode::done;
   }
