@@ -20,7 +20,8 @@ struct Simt {
 
   static constexpr std::string_view kName = "simt";
   static constexpr std::string_view kSummary =
-      "block, warp and thread tiles on CUDA cores; copies through registers, by cp.async or by TMA; split-K, stream-K";
+      "block, warp and thread tiles on CUDA cores; copies through registers, by cp.async or by TMA; split-K, stream-K, "
+      "sliced-K";
 
   /// Steps along k that STREAM sums in one go at most; a multiple of every BK. The error of a sum grows with the square
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
