@@ -40,14 +40,15 @@ class Cover {
         begin_(Clock::now()),
         device_(options.session.devices.front()),
         preparation_(template_files(), device_.spec, compile_target(device_.spec, {compute_capability(device_.spec)}),
-                     evidence_of(device_), "") {
+                     evidence_of(device_), "") {}
+
+  /// An interrupted run compresses no machine code: that takes 5 to 10 ms for each program, and the run that goes on
+  /// drops most of them.
+  CoverSummary run() {
     leave_tuned(options_.spare);
     for (const auto* sizes : {&options_.sample, &options_.further, &options_.spare}) {
       for (const AskedProblem& size : *sizes) problems_.push_back(size.problem);
     }
-  }
-
-  CoverSummary run() {
     CoverSummary summary;
     const std::vector<Problem> open = unsearched(problems_of(options_.sample));
     const std::vector<Problem> searched = in_state({CoverState::searched}, problems_of(options_.sample));
@@ -73,7 +74,7 @@ class Cover {
     summary.useful = choice_.add_useful(measured, programs);
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     compile_missing(measured, programs, preparation_, options_.session.jobs, store);
-    CoverDecisions decisions = decide(options_, measured, programs, summary.unsearched, store);
+    CoverDecisions decisions = decide(options_, measured, programs, searched_by_any(summary.unsearched), store);
     drop_losing_code(problems_, preparation_, store);
     store.shrink();
     summary.kernels = std::move(decisions.kernels);
@@ -90,8 +91,9 @@ class Cover {
     const double budget_s = searching_s() / shares;
     const Clock::time_point begin = Clock::now();
     const SessionSummary summary = search(open, {}, budget_s);
+    if (summary.interrupted) return summary;
     say_excess(budget_s, begin);
-    if (!summary.interrupted) hand_on(open, summary.left);
+    hand_on(open, summary.left);
     Store::open(options_.session.database, OpenMode::read_write).shrink();
     return summary;
   }
@@ -130,6 +132,15 @@ class Cover {
   /// The problems that no cover has searched, though one may have measured kernels there.
   std::vector<Problem> unsearched(const std::vector<Problem>& problems) const {
     return in_state({CoverState::open, CoverState::measured}, problems);
+  }
+
+  /// What any cover has searched: this one all of the sample but what is left, others what the database says.
+  std::vector<Problem> searched_by_any(const std::vector<Problem>& left) const {
+    std::vector<Problem> found = in_state({CoverState::searched, CoverState::covered}, problems_);
+    const std::vector<Problem> sample = problems_of(options_.sample);
+    std::copy_if(sample.begin(), sample.end(), std::back_inserter(found),
+                 [&](const Problem& problem) { return std::find(left.begin(), left.end(), problem) == left.end(); });
+    return found;
   }
 
   /// Those of these problems with which a cover is so far.

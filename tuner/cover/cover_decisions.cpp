@@ -64,7 +64,7 @@ std::vector<CoveringKernel> covering_kernels(const MeasuredKernels& measured,
 }  // namespace
 
 CoverDecisions decide(const CoverOptions& options, const MeasuredKernels& measured,
-                      const std::set<std::size_t>& programs, const std::vector<Problem>& unsearched, Store& store) {
+                      const std::set<std::size_t>& programs, const std::vector<Problem>& searched, Store& store) {
   std::map<std::size_t, std::size_t> sizes_of;
   LossSum sum(options, measured);
   std::vector<NewDecision> decided;
@@ -75,10 +75,8 @@ CoverDecisions decide(const CoverOptions& options, const MeasuredKernels& measur
     if (!best) continue;
     const MeasuredKernels::Time& time = times.at(*best);
     sum.add(size, time.median_us);
-    const bool is_sampled = size < options.sample.size();
-    sizes_of[*best] += is_sampled ? 1 : 0;
-    const bool is_searched =
-        is_sampled && std::find(unsearched.begin(), unsearched.end(), problems[size]) == unsearched.end();
+    sizes_of[*best] += size < options.sample.size() ? 1 : 0;
+    const bool is_searched = std::find(searched.begin(), searched.end(), problems[size]) != searched.end();
     decided.push_back({time.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),
                        static_cast<int>(times.size())});
   }

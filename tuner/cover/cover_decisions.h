@@ -34,10 +34,9 @@ struct CoverDecisions {
   Losses losses;                        ///< what the sizes of the sample lose beside the fastest of all candidates
 };
 
-/// Stores the fastest kernel of the programs as the decision of each size. The sizes of the sample, but for the
-/// `unsearched` ones, need no search any more.
+/// Stores the fastest kernel of the programs as the decision of each size; the `searched` ones need no search any more.
 CoverDecisions decide(const CoverOptions& options, const MeasuredKernels& measured,
-                      const std::set<std::size_t>& programs, const std::vector<Problem>& unsearched, Store& store);
+                      const std::set<std::size_t>& programs, const std::vector<Problem>& searched, Store& store);
 
 /// What the sizes of the sample lose by the decisions as the library reads them, each left out in turn, beside the
 /// fastest of all candidates.

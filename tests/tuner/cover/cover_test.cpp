@@ -66,6 +66,14 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
   EXPECT_EQ(store().trials().size(), trials);
 }
 
+TEST_F(CoverTest, WhatALongerOneHasSearchedStaysSearched) {
+  std::string longer(kCover);
+  longer.replace(longer.find("samples 6"), 9, "samples 12");
+  ASSERT_EQ(mmtune(longer).code, 0);
+  ASSERT_EQ(mmtune(std::string(kCover)).code, 0) << "half of the sizes are further ones of this";
+  EXPECT_THAT(mmtune(longer).err, testing::Not(HasSubstr("best of "))) << "all are searched";
+}
+
 /// Covers with the program whose GPU is pretended.
 class CoverOfPretendedGpu : public CoverTest {
  protected:
