@@ -63,7 +63,8 @@ struct StrategySetup {
   std::vector<CandidateNumber> proven = {};      ///< winners elsewhere, nearest first
   std::size_t at_once = 8;                       ///< how many candidates are judged together: a round has no more
   std::vector<CandidateNumber> at_hand = {};     ///< those that cost little to try: first, where they may be fast
-  bool is_thrifty = true;  ///< whether to end early: in a small space, with long trials, where nothing is promised
+  bool is_predicted = false;  ///< whether the model that expects times also says them, of what compilers made
+  bool is_thrifty = true;     ///< whether to end early: in a small space, with long trials, where nothing is promised
 };
 
 /// The strategy with a name of --strategy. Throws UsageError that lists the known ones.

@@ -133,8 +133,9 @@ bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, Await
 /// others. False if there was enough before the end.
 bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of, Awaited awaited) {
   supply_.clear();
-  // What a short search ordered ahead would keep compilers from what it measures.
-  Rounds rounds(strategy, deadline_ - Clock::now() < kShort ? 1 : Rounds::kUnderWay);
+  // What a short search ordered ahead would keep compilers from what it measures; predictions mostly need no more.
+  const bool is_predicted = setup_.preparation.evidence() == Evidence::predicted;
+  Rounds rounds(strategy, is_predicted || deadline_ - Clock::now() < kShort ? 1 : Rounds::kUnderWay);
   std::size_t proposed = 0, judged = 0;
   std::set<std::size_t> on_order;  // the numbers of those that are awaited
   bool is_whole = true;            // whether none was left out

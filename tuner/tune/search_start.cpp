@@ -69,7 +69,8 @@ std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpa
                         .favourites = spaces.numbers(favourites),
                         .lessons = nearest_stored(key, decided, setup.preparation, setup.store),
                         .proven = proven(spaces, decided),
-                        .at_hand = std::move(programs)});
+                        .at_hand = std::move(programs),
+                        .is_predicted = key.evidence == Evidence::predicted});
 }
 
 }  // namespace mmtune

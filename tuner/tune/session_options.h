@@ -92,7 +92,7 @@ std::vector<const Family*> searched_families(const std::vector<std::string>& nam
 std::int64_t configurations(const SessionOptions& options, const DeviceSpec& device, const Problem& problem);
 
 /// The strategy that is asked for, else what suits the times: "guided" learns where measurements differ from the model,
-/// which predictions do not, and for them "ranked" finds as much with a tenth of the compiling.
+/// which predictions do not, and for them "ranked" finds as much with hardly any compiling.
 std::string strategy_of(const SessionOptions& options, Evidence evidence);
 
 }  // namespace mmtune

@@ -1,6 +1,7 @@
 // The strategy for times that are the model's own: in its order, and no further than something is learnt.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 
 #include "templates/family/families.h"
@@ -13,8 +14,17 @@ namespace {
 
 class RankedStrategy : public ::testing::Test {
  protected:
-  std::unique_ptr<Strategy> strategy(std::vector<CandidateNumber> favourites = {}) const {
-    return make_strategy("ranked", {spaces_, effort_named("default").most_trials, 1, std::move(favourites)});
+  std::unique_ptr<Strategy> strategy(std::vector<CandidateNumber> favourites = {}, bool is_predicted = false) const {
+    StrategySetup setup{spaces_, effort_named("default").most_trials, 1, std::move(favourites)};
+    setup.is_predicted = is_predicted;
+    return make_strategy("ranked", setup);
+  }
+
+  /// The expected times, each once, shortest first.
+  std::vector<double> expected_us() const {
+    std::set<double> times;
+    for (const RankedCandidate& each : spaces_.ranked(10000)) times.insert(each.expected_us);
+    return {times.begin(), times.end()};
   }
 
   /// What is proposed where every candidate comes to `time_us` of its number; 0: it fails.
@@ -31,7 +41,7 @@ class RankedStrategy : public ::testing::Test {
     return all;
   }
 
-  static constexpr std::size_t kPatience = 4;  // a fortieth of the default effort
+  static constexpr std::size_t kPatience = 8;  // a twentieth of the default effort
 
   const FamilySpaces spaces_{{&family_named("simt")},
                              packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 1024),
@@ -61,6 +71,19 @@ TEST_F(RankedStrategy, EndsWhenCompilingMoreIsNoBetter) {
   EXPECT_LE(all.size(), 4 + kPatience);
 }
 
+TEST_F(RankedStrategy, PredictionsEndWhereNoneIsExpectedToBeFaster) {
+  const auto expected = expected_us();
+  const auto predicted = [&](const std::function<double(int)>& time_us) {
+    return proposed(*strategy({}, true), time_us).size();
+  };
+  EXPECT_EQ(predicted([&](int) { return expected[0]; }), 1);
+  // The compiler's registers make the first as slow as the fourth is expected to be.
+  EXPECT_EQ(predicted([&](int number) { return number == 0 ? expected[3] : 2 * expected[3]; }), 3);
+  EXPECT_EQ(predicted([&](int number) { return number == 2 ? 0.0 : 2 * expected[9]; }), 1 + kPatience)
+      << "none is as fast as expected";
+  EXPECT_EQ(proposed(*strategy(), [&](int) { return expected[0]; }).size(), 1 + kPatience) << "measured times";
+}
+
 TEST_F(RankedStrategy, FailuresAloneDoNotEndIt) {
   const auto all = proposed(*strategy(), [](int number) { return number < 30 ? 0.0 : 5.0; });
   EXPECT_GT(all.size(), 30U);
@@ -75,6 +98,7 @@ TEST_F(RankedStrategy, BeginsWithFavourites) {
   const CandidateNumber last = spaces_.ranked(500).back().number;
   const auto all = proposed(*strategy({last}), [](int) { return 5.0; });
   EXPECT_EQ(all.front(), last);
+  EXPECT_NE(strategy({last}, true)->propose().front(), last) << "a prediction depends on no other size";
 }
 
 }  // namespace
