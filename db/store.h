@@ -22,12 +22,12 @@ namespace mmtune {
 
 /// Which rows to list; unset members match everything.
 struct RowFilter {
-  std::optional<DeviceKey> device;
-  std::optional<Precision> precision;
-  std::optional<Layout> layout;
-  std::optional<Problem> problem;
-  std::optional<Evidence> evidence;
-  std::optional<std::string> family;
+  std::optional<DeviceKey> device{};
+  std::optional<Precision> precision{};
+  std::optional<Layout> layout{};
+  std::optional<Problem> problem{};
+  std::optional<Evidence> evidence{};
+  std::optional<std::string> family{};
 };
 
 /// A decision to be set, as by Store::put_winner().

@@ -32,12 +32,9 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
     : device_(preparation.device()), problems_(problems), times_(problems.size()) {
   std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: the source is not made any more
   std::map<std::string, std::size_t> programs, launches;      // numbers of programs by source, of launches by name
-  RowFilter filter;
-  filter.device = key_of(device_);
-  filter.evidence = preparation.evidence();
   for (std::size_t size = 0; size < problems_.size(); ++size) {
-    filter.problem = problems_[size];
-    for (Trial& trial : store.trials(filter)) {
+    const auto [device, problem, evidence] = preparation.key(problems_[size]);
+    for (Trial& trial : store.trials({.device = device, .problem = problem, .evidence = evidence})) {
       if (!mmtune::has_time(trial.outcome)) continue;
       const TrialKey& key = trial.key;
       const auto [known, is_new] = numbers.try_emplace(name_of(key, key.config));

@@ -56,9 +56,7 @@ const TimedTrial* TimedProblem::best() const {
 }
 
 std::vector<TimedProblem> timed_problems(Store& store, const DeviceKey& device) {
-  RowFilter filter;
-  filter.device = device;
-  std::vector<Trial> trials = store.trials(filter);
+  std::vector<Trial> trials = store.trials({.device = device});
   std::erase_if(trials, [](const Trial& trial) { return !has_time(trial.outcome); });
   const auto is_before = [](const Trial& x, const Trial& y) {
     return order_of(x.key.problem) < order_of(y.key.problem);

@@ -20,10 +20,7 @@ namespace {
 class StoredTrials {
  public:
   StoredTrials(Store& store, const DeviceKey& device, const FamilySpaces& spaces) {
-    RowFilter filter;
-    filter.device = device;
-    filter.problem = spaces.problem();
-    trials_ = latest_trials(store.trials(filter), [&](const Trial& trial) {
+    trials_ = latest_trials(store.trials({.device = device, .problem = spaces.problem()}), [&](const Trial& trial) {
       return spaces.number({find_family(trial.key.family), Config::parse(trial.key.config)});
     });
   }

@@ -80,11 +80,8 @@ std::vector<Lesson> fastest(std::vector<Lesson> lessons) {
 
 std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& preparation, Store& store,
                                   std::size_t most) {
-  RowFilter filter;
-  filter.device = problem.device;
-  filter.problem = problem.problem;
-  filter.evidence = problem.evidence;
-  std::vector<Trial> trials = store.trials(filter);
+  std::vector<Trial> trials =
+      store.trials({.device = problem.device, .problem = problem.problem, .evidence = problem.evidence});
   std::erase_if(trials, [](const Trial& trial) { return trial.outcome != Outcome::ok; });
   std::stable_sort(trials.begin(), trials.end(),
                    [](const Trial& x, const Trial& y) { return x.timing.median_us < y.timing.median_us; });
@@ -128,12 +125,10 @@ std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vecto
 }
 
 std::vector<Winner> comparable_winners(const ProblemKey& problem, Store& store) {
-  RowFilter filter;
-  filter.device = problem.device;
-  filter.precision = problem.problem.precision;
-  filter.layout = problem.problem.layout;
-  filter.evidence = problem.evidence;
-  return store.winners(filter);
+  return store.winners({.device = problem.device,
+                        .precision = problem.problem.precision,
+                        .layout = problem.problem.layout,
+                        .evidence = problem.evidence});
 }
 
 void Favourites::add(Candidate winner) {

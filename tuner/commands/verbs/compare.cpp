@@ -32,9 +32,7 @@ std::optional<DeviceSpec> main_device(Store& store) {
   std::optional<DeviceKey> best;
   std::size_t most = 0;
   for (const DeviceKey& key : store.devices()) {
-    RowFilter filter;
-    filter.device = key;
-    const std::size_t winners = store.winners(filter).size();
+    const std::size_t winners = store.winners({.device = key}).size();
     if (winners <= most) continue;
     most = winners;
     best = key;
@@ -51,9 +49,8 @@ std::optional<DeviceSpec> main_device(Store& store) {
 
 /// What a database has of a GPU.
 Side stored_side(std::string name, const DeviceSpec& device, Store& store) {
-  RowFilter filter;
-  filter.device = key_of(device);
-  return {std::move(name), device, timed_problems(store, key_of(device)), best_evidence(store.winners(filter))};
+  const DeviceKey key = key_of(device);
+  return {std::move(name), device, timed_problems(store, key), best_evidence(store.winners({.device = key}))};
 }
 
 /// A device, with what the default database has of it, or a database, with the GPU that it has most decisions of.

@@ -30,10 +30,8 @@ struct Stock {
 };
 
 Stock take_stock(const RefreshOptions& options, const DeviceChoice& device) {
-  RowFilter filter;
-  filter.device = key_of(device.spec);
-  filter.evidence = evidence_of(device);
-  auto winners = Store::open(database_path(options), OpenMode::read_only).winners(filter);
+  auto winners = Store::open(database_path(options), OpenMode::read_only)
+                     .winners({.device = key_of(device.spec), .evidence = evidence_of(device)});
   std::erase_if(winners, [&](const Winner& winner) { return !is_selected(winner.trial.key.problem, options, {}); });
   const auto states = states_of(winners, installed_compiler());
   Stock stock;
