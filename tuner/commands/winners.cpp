@@ -26,20 +26,12 @@ double tflops(const Winner& winner) {
   return time_us > 0 ? flops(winner.trial.key.problem) / time_us * 1e-6 : kUnknown;
 }
 
-/// Looks a GPU up once, however many rows name it.
-class Peaks {
- public:
-  /// Share of the peak at the boost clock, NaN for a GPU whose clock is unknown.
-  double share(const Winner& winner) {
-    const auto& key = winner.trial.key;
-    auto [entry, is_new] = gpus_.try_emplace(device_text(key.device));
-    if (is_new) entry->second = known_gpu(key.device);
-    return entry->second ? tflops(winner) / peak_tflops(*entry->second, key.problem.precision) : kUnknown;
-  }
-
- private:
-  std::map<std::string, std::optional<DeviceSpec>> gpus_;
-};
+/// The share of the peak at the boost clock; NaN for a GPU whose clock is unknown.
+double peak_share(const Winner& winner) {
+  const TrialKey& key = winner.trial.key;
+  const auto device = known_gpu(key.device);
+  return device ? tflops(winner) / peak_tflops(*device, key.problem.precision) : kUnknown;
+}
 
 /// What a row of a table is made of.
 struct Line {
@@ -53,9 +45,8 @@ struct Line {
 };
 
 std::vector<Line> lines_of(const std::vector<Winner>& winners, const std::vector<State>& states) {
-  Peaks peaks;
   std::vector<Line> lines;
-  for (std::size_t i = 0; i < winners.size(); ++i) lines.push_back({winners[i], states[i], peaks.share(winners[i])});
+  for (std::size_t i = 0; i < winners.size(); ++i) lines.push_back({winners[i], states[i], peak_share(winners[i])});
   return lines;
 }
 

@@ -11,6 +11,19 @@ namespace {
 
 std::vector<DeviceSpec> ask_worker() { return installed_gpus(); }
 
+/// The installed GPUs; none where the driver cannot be asked. Asked for once: each time takes a process.
+const std::vector<DeviceSpec>& remembered_gpus() {
+  static const std::vector<DeviceSpec> gpus = [] {
+    try {
+      return installed_gpus();
+    } catch (const DeviceError& error) {
+      log::debug("installed GPUs cannot be looked up: {}", error.what());
+      return std::vector<DeviceSpec>();
+    }
+  }();
+  return gpus;
+}
+
 }  // namespace
 
 std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit) {
@@ -42,12 +55,8 @@ std::vector<DeviceChoice> choose_described_devices(std::string_view text, const 
 }
 
 std::optional<DeviceSpec> installed_gpu(const DeviceKey& key) {
-  try {
-    for (const DeviceSpec& spec : installed_gpus()) {
-      if (key_of(spec) == key) return spec;
-    }
-  } catch (const DeviceError& error) {
-    log::debug("{} cannot be looked up: {}", key.name, error.what());
+  for (const DeviceSpec& spec : remembered_gpus()) {
+    if (key_of(spec) == key) return spec;
   }
   return std::nullopt;
 }

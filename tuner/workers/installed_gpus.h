@@ -24,7 +24,7 @@ std::vector<DeviceChoice> choose_described_devices(std::string_view text, const 
 /// DeviceError, in which the verb does `what`: "bench measures".
 DeviceChoice choose_gpu(std::string_view text, std::string_view what);
 
-/// An installed GPU that results with this key hold for. Never throws.
+/// An installed GPU that results with this key hold for; the driver is asked once. Never throws.
 std::optional<DeviceSpec> installed_gpu(const DeviceKey& key);
 
 /// The limits of a GPU that a database names: from the catalogue, else from an installed one; nothing if neither

@@ -145,6 +145,22 @@ TEST_F(CliDb, MergeOfAMissingFileLeavesNoDatabaseBehind) {
   }
 }
 
+TEST_F(CliDb, TheDriverIsAskedOnceForGpusThatNoModelIsOf) {
+  {
+    auto store = Store::open(path("default.db"), OpenMode::read_write);
+    for (const std::int64_t n : {128, 256, 384}) {
+      Trial trial = stored_trial(n, Evidence::measured, Outcome::ok);
+      trial.key.device.name = "No Such Card";
+      store.put(trial);
+      store.put_winner(trial.key, "search", 1);
+    }
+  }
+  const Result shown = mmtune("show -vv");
+  EXPECT_THAT(shown.out, HasSubstr("No Such Card"));
+  constexpr std::string_view kFailure = "GPUs cannot be looked up";  // where there is no driver
+  EXPECT_EQ(shown.err.find(kFailure, shown.err.find(kFailure) + 1), shown.err.npos) << shown.err;
+}
+
 TEST_F(CliDb, ExportsWinnersAlone) {
   EXPECT_EQ(mmtune(fmt::format("db export --winners '{}'", path("winners.db"))).code, 0);
   EXPECT_EQ(mmtune(fmt::format("db check --format csv --db '{}'", path("winners.db"))).out,

@@ -144,16 +144,15 @@ ExitCode export_copy(const DbOptions& options) {
 std::vector<std::string> live_sources(const std::vector<Trial>& trials) {
   const auto files = template_files();
   const auto nvrtc = Nvrtc::load();
-  std::vector<std::pair<DeviceKey, std::optional<DeviceSpec>>> gpus;
   std::set<std::string> live;
-  const auto makes = [&](const TrialKey& key, const DeviceSpec& device) {
-    return why_changed(key, device, files, compile_target(device, nvrtc.supported()).compute_capability).empty();
-  };
-  for (const auto& trial : trials) {
-    auto gpu = std::find_if(gpus.begin(), gpus.end(), [&](const auto& g) { return g.first == trial.key.device; });
-    if (gpu == gpus.end()) gpu = gpus.insert(gpu, {trial.key.device, known_gpu(trial.key.device)});
-    if (live.contains(trial.key.source_hash)) continue;
-    if (!gpu->second || makes(trial.key, *gpu->second)) live.insert(trial.key.source_hash);
+  for (const Trial& trial : trials) {
+    const TrialKey& key = trial.key;
+    if (live.contains(key.source_hash)) continue;
+    const auto device = known_gpu(key.device);
+    const bool is_made =
+        !device ||
+        why_changed(key, *device, files, compile_target(*device, nvrtc.supported()).compute_capability).empty();
+    if (is_made) live.insert(key.source_hash);
   }
   return {live.begin(), live.end()};
 }
