@@ -8,18 +8,22 @@
 
 namespace mmtune {
 
-std::vector<Option> selection_options(Options& options) {
-  options.device.clear();
+std::vector<Option> selected_problem_options(Options& options) {
   options.precisions.clear();
   options.layouts.clear();
+  return problem_options(options);
+}
+
+std::vector<Option> selection_options(Options& options) {
+  options.device.clear();
   const auto gpu_name = [](const std::string& text) {
     return text.starts_with("model:") ? catalog_gpu(text.substr(6)).name : text;
   };
   Target device = parsed_target(options.device, gpu_name);
   device.offered = device_target(options.device).offered;
-  std::vector<Option> list{
-      {"--device", "NAME", "only GPUs whose name contains this; model:NAME is that model's name", std::move(device)}};
-  for (Option& option : problem_options(options)) list.push_back(std::move(option));
+  std::vector<Option> list = selected_problem_options(options);
+  list.insert(list.begin(), {"--device", "NAME", "only GPUs whose name contains this; model:NAME is that model's name",
+                             std::move(device)});
   return list;
 }
 

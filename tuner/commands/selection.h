@@ -12,8 +12,10 @@
 
 namespace mmtune {
 
-/// --device, here a part of a GPU's name, --precision and --layout. All rows are selected where none is given, which
-/// `options` is set to.
+/// --precision and --layout, where all are meant without them, which `options` is set to.
+std::vector<Option> selected_problem_options(Options& options);
+
+/// These, and --device, here a part of a GPU's name.
 std::vector<Option> selection_options(Options& options);
 
 /// Whether a text contains a part, in any case of ASCII's letters.

@@ -102,8 +102,6 @@ ExitCode compare(const CompareOptions& options) {
 
 Verb mmtune_verb_compare() {
   auto options = std::make_shared<CompareOptions>();
-  options->precisions.clear();
-  options->layouts.clear();
   Verb verb{.name = "compare",
             .group = VerbGroup::results,
             .help = "Two devices or databases side by side: winners, how one's does on the other, and why",
@@ -115,7 +113,7 @@ Verb mmtune_verb_compare() {
   verb.add("Sides", {side("a", "a GPU's number, model:NAME, or a database file", options->a),
                      side("b", "the same", options->b)});
   verb.add("Problems", {selected_sizes_option(options->sizes), database_option(*options)});
-  verb.add("Problems", problem_options(*options));
+  verb.add("Problems", selected_problem_options(*options));
   add_output_options(verb, *options);
   return verb;
 }

@@ -200,22 +200,18 @@ Option file_argument(std::string& file, const std::string& name, const std::stri
 }
 
 std::vector<Option> export_options(DbOptions& options) {
-  std::vector<Option> list{
-      file_argument(options.target, "file", "where to write it; must not exist"),
-      {"--format", "NAME",
-       "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
-       choice_target(options.exported, {"database", "t4"})},
-      flag_option("--winners", "only decisions and their machine code, for applications", options.winners),
-      never_with(
-          "--winners",
-          flag_option("--without-code",
-                      "all but the machine code: what decisions need is compiled again where it is merged and tuned",
-                      options.without_code)),
-      {"--size,--sizes", "SIZE", "the size whose trials T4 results hold", text_target(options.size)},
-      {"--family", "NAME", "their kernel family", text_target(options.family)},
-      {"--device", "TEXT", "their GPU: a part of its name", text_target(options.device)}};
-  for (Option& option : problem_options(options)) list.push_back(std::move(option));
-  return list;
+  return {file_argument(options.target, "file", "where to write it; must not exist"),
+          {"--format", "NAME",
+           "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
+           choice_target(options.exported, {"database", "t4"})},
+          flag_option("--winners", "only decisions and their machine code, for applications", options.winners),
+          never_with("--winners",
+                     flag_option(
+                         "--without-code",
+                         "all but the machine code: what decisions need is compiled again where it is merged and tuned",
+                         options.without_code)),
+          {"--size,--sizes", "SIZE", "the size whose trials T4 results hold", text_target(options.size)},
+          {"--family", "NAME", "their kernel family", text_target(options.family)}};
 }
 
 std::vector<Option> prune_options(DbOptions& options) {
@@ -234,9 +230,6 @@ std::vector<Option> prune_options(DbOptions& options) {
 /// `db export`, whose --format is that of a file, and not that of a table on stdout.
 Verb export_verb() {
   auto options = std::make_shared<DbOptions>();
-  options->device.clear();
-  options->precisions.clear();
-  options->layouts.clear();
   Verb verb{.name = "export",
             .group = VerbGroup::results,
             .help = "Write a compact copy for other machines, or trials for other autotuners",
@@ -244,6 +237,7 @@ Verb export_verb() {
                          "mmtune db export --format t4 --family simt --size 4096 t4.json"},
             .run = [options] { return export_copy(*options); }};
   verb.add("Options", export_options(*options));
+  verb.add("Options", selection_options(*options));
   verb.add("Options", {database_option(*options)});
   add_log_options(verb);
   return verb;

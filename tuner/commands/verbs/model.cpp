@@ -80,8 +80,6 @@ ExitCode model(const ModelOptions& options) {
 
 Verb mmtune_verb_model() {
   auto options = std::make_shared<ModelOptions>();
-  options->precisions.clear();
-  options->layouts.clear();
   Verb verb{.name = "model",
             .group = VerbGroup::results,
             .help = "How good the analytic model is, held against stored times",
@@ -91,7 +89,7 @@ Verb mmtune_verb_model() {
                          "mmtune model --device model:h200 --numbers"},
             .run = [options] { return model(*options); }};
   verb.add("Problems", {selected_sizes_option(options->sizes), device_option(*options)});
-  verb.add("Problems", problem_options(*options));
+  verb.add("Problems", selected_problem_options(*options));
   verb.add("Problems", {{"--least", "NUMBER", "sizes with fewer measured configurations are left out",
                          number_target(options->least, 2, 1 << 20)},
                         database_option(*options)});

@@ -85,15 +85,13 @@ ExitCode refresh(const RefreshOptions& options) {
 
 Verb mmtune_verb_refresh() {
   auto options = std::make_shared<RefreshOptions>();
-  options->precisions.clear();
-  options->layouts.clear();
   Verb verb{.name = "refresh",
             .group = VerbGroup::tuning,
             .help = "Time the five fastest kernels of every stale size again",
             .examples = {"mmtune refresh --device 0", "mmtune refresh --device 0 --precision fp32 --all"},
             .run = [options] { return refresh(*options); }};
   verb.add("Problems", {device_option(*options)});
-  verb.add("Problems", problem_options(*options));
+  verb.add("Problems", selected_problem_options(*options));
   verb.add("Options", {flag_option("--all", "also sizes whose decision is current", options->all),
                        flag_option("--deterministic", "only kernels that give the same bits every time may win",
                                    options->session.deterministic),
