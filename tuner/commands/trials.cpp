@@ -62,11 +62,7 @@ std::string note_of(const Trial& trial, bool is_whole) {
 TrialColumns friendly_trial_columns(bool is_wide) {
   return {
       {{"size", kRight}, [](const Trial& t) { return to_string(size_of(t.key.problem)); }},
-      {{"type", Align::left, Fit::shared},
-       [](const Trial& t) {
-         return fmt::format("{} {}{}", to_string(t.key.problem.precision), to_string(t.key.problem.layout),
-                            t.key.problem.invariant ? " invariant" : "");
-       }},
+      {{"type", Align::left, Fit::shared}, [](const Trial& t) { return type_text(t.key.problem); }},
       {{"family"}, [](const Trial& t) { return t.key.family; }},
       {{"config", Align::left, Fit::wraps}, [](const Trial& t) { return t.key.config; }},
       {{"source", Align::left, Fit::shared}, [](const Trial& t) { return to_string(t.key.evidence); }},
@@ -85,6 +81,11 @@ Tone trial_tone(const Trial& trial) {
 }
 
 }  // namespace
+
+std::string type_text(const Problem& problem) {
+  return fmt::format("{} {}{}", to_string(problem.precision), to_string(problem.layout),
+                     problem.invariant ? " invariant" : "");
+}
 
 double error_share(const Trial& trial) {
   return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;

@@ -1,12 +1,16 @@
 // The stored candidates of a database as a table: what was tried, and what became of it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "db/trial.h"
 #include "tuner/text/report.h"
 
 namespace mmtune {
+
+/// "fp32 nn", "bf16 tn invariant".
+std::string type_text(const Problem& problem);
 
 /// The share of the permitted error. NaN for a prediction, which computed nothing, and for what was not right.
 double error_share(const Trial& trial);

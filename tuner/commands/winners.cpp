@@ -135,11 +135,7 @@ WinnerColumns friendly_columns(bool is_brief) {
   constexpr auto kLeft = Align::left;
   return {
       {{"size", kRight}, [](const Line& l) { return to_string(size_of(l.problem())); }},
-      {{"type", kLeft, Fit::shared},
-       [](const Line& l) {
-         return fmt::format("{} {}{}", to_string(l.problem().precision), to_string(l.problem().layout),
-                            l.problem().invariant ? " invariant" : "");
-       }},
+      {{"type", kLeft, Fit::shared}, [](const Line& l) { return type_text(l.problem()); }},
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
       {{"config", kLeft, Fit::wraps},
        [is_brief](const Line& l) { return is_brief ? brief_config(l.trial().key) : l.trial().key.config; }},

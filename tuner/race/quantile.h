@@ -1,3 +1,4 @@
+// Statistics of samples.
 #pragma once
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "tuner/race/quantile.h"
 #include "tuner/replay/replay.h"
 
 namespace mmtune {
@@ -54,8 +54,7 @@ Table curve_summary(const std::string& cache, const std::vector<CurvePoint>& poi
                right("lower_quartile"), right("median")});
   for (auto& [key, each] : shares) {
     std::sort(each.begin(), each.end());
-    const double mean = std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size());
-    table.add({cache, key.first, key.second, each.size(), Cell(mean, 4), Cell(each.front(), 4),
+    table.add({cache, key.first, key.second, each.size(), Cell(mean(each), 4), Cell(each.front(), 4),
                Cell(each[each.size() / 4], 4), Cell(each[each.size() / 2], 4)});
   }
   return table;

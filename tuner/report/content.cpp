@@ -69,7 +69,7 @@ struct Subjects {
   Numbering<Problem> problems;
   Numbering<Shape> shapes;
 
-  /// The cells of `subject_columns`.
+  /// The cells that rows of table_of_subjects() begin with.
   std::vector<Cell> cells(const TrialKey& key) {
     const ConfigText config = halves_of(key.config);
     return {devices(key.device), problems(key.problem), shapes({key.family, config.names}), config.values,

@@ -24,7 +24,7 @@ constexpr double kFewestTrials = 20;
 constexpr int kClock_mhz = 2000;
 constexpr double kBandwidthPerSm_gb_s = 20;
 
-/// The same for all cards of a DeviceKey.
+/// The device with rates that are the same for all cards of a DeviceKey.
 DeviceSpec nominal(DeviceSpec device) {
   device.core_clock_mhz = kClock_mhz;
   device.memory_bandwidth_gb_s = kBandwidthPerSm_gb_s * device.sm_count;

@@ -21,21 +21,18 @@
 namespace mmtune {
 namespace {
 
-void add_row(Table& table, std::string part, std::string status, std::string version, std::string detail, Tone tone) {
-  table.add({std::move(part), std::move(status), std::move(version), std::move(detail)}, tone);
-}
-
 /// Whether there is a driver to ask for GPUs.
 bool examine_driver(Table& table) {
   try {
     const auto& library = cuda().library;
     const auto version = driver_version();
-    add_row(table, "driver", "found",
-            version.release.empty() ? version.cuda : fmt::format("{} (CUDA {})", version.release, version.cuda),
-            library, Tone::good);
+    table.add(
+        {"driver", "found",
+         version.release.empty() ? version.cuda : fmt::format("{} (CUDA {})", version.release, version.cuda), library},
+        Tone::good);
     return true;
   } catch (const DeviceError& error) {
-    add_row(table, "driver", "missing", "", error.what(), Tone::caution);
+    table.add({"driver", "missing", "", error.what()}, Tone::caution);
     return false;
   }
 }
@@ -45,16 +42,17 @@ void examine_gpus(Table& table) {
     const int count = gpu_count();
     for (int ordinal = 0; ordinal < count; ++ordinal) {
       const auto gpu = query_device(ordinal);
-      add_row(table, fmt::format("GPU {}", ordinal), "found", fmt::format("sm_{}", compute_capability(gpu)),
-              fmt::format("{}, {} SMs, {} MiB", gpu.name, gpu.sm_count, gpu.memory_bytes / (1 << 20)), Tone::good);
+      table.add({fmt::format("GPU {}", ordinal), "found", fmt::format("sm_{}", compute_capability(gpu)),
+                 fmt::format("{}, {} SMs, {} MiB", gpu.name, gpu.sm_count, gpu.memory_bytes / (1 << 20))},
+                Tone::good);
     }
     if (count > 0) return;
   } catch (const DeviceError& error) {
-    add_row(table, "GPU", "failed", "", error.what(), Tone::bad);
+    table.add({"GPU", "failed", "", error.what()}, Tone::bad);
     return;
   }
-  add_row(table, "GPU", "missing", "", "nothing can be measured; --device model:NAME predicts (see mmtune devices)",
-          Tone::caution);
+  table.add({"GPU", "missing", "", "nothing can be measured; --device model:NAME predicts (see mmtune devices)"},
+            Tone::caution);
 }
 
 bool examine_nvrtc(Table& table) {
@@ -62,10 +60,10 @@ bool examine_nvrtc(Table& table) {
     const auto nvrtc = Nvrtc::load();
     const auto& targets = nvrtc.supported();
     const auto range = targets.empty() ? "" : fmt::format(", sm_{} to sm_{}", targets.front(), targets.back());
-    add_row(table, "NVRTC", "found", nvrtc.version(), nvrtc.path() + range, Tone::good);
+    table.add({"NVRTC", "found", nvrtc.version(), nvrtc.path() + range}, Tone::good);
     return true;
   } catch (const DeviceError& error) {
-    add_row(table, "NVRTC", "missing", "", error.what(), Tone::bad);
+    table.add({"NVRTC", "missing", "", error.what()}, Tone::bad);
     return false;
   }
 }
@@ -75,13 +73,13 @@ bool examine_place(Table& table, const std::string& path) {
   auto folder = std::filesystem::absolute(path).parent_path();
   while (!std::filesystem::exists(folder)) folder = folder.parent_path();
   if (access((folder / "").c_str(), W_OK | X_OK) == 0) {
-    add_row(table, "database", "absent", "", path + ": the first tuning creates it", Tone::plain);
+    table.add({"database", "absent", "", path + ": the first tuning creates it"}, Tone::plain);
     return true;
   }
-  add_row(table, "database", "unusable", "",
-          fmt::format("{} cannot be created in {}: {}; get permission, or name another place with --db or MMTUNE_DB",
-                      path, folder.string(), std::strerror(errno)),
-          Tone::bad);
+  table.add({"database", "unusable", "",
+             fmt::format("{} cannot be created in {}: {}; get permission, or name another place with --db or MMTUNE_DB",
+                         path, folder.string(), std::strerror(errno))},
+            Tone::bad);
   return false;
 }
 
@@ -92,15 +90,15 @@ bool examine_database(Table& table, const Options& options) {
     if (!database_exists(path)) return examine_place(table, path);
     const auto report = Store::open(path, OpenMode::read_only).check();
     if (report.faults.empty()) {
-      add_row(table, "database", "found",
-              fmt::format("{}, {}", counted(report.winners, "size"), counted(report.trials, "trial")), path,
-              Tone::good);
+      table.add({"database", "found",
+                 fmt::format("{}, {}", counted(report.winners, "size"), counted(report.trials, "trial")), path},
+                Tone::good);
       return true;
     }
-    add_row(table, "database", "damaged", "", fmt::format("{}: {}; see mmtune db check", path, report.faults.front()),
-            Tone::bad);
+    table.add({"database", "damaged", "", fmt::format("{}: {}; see mmtune db check", path, report.faults.front())},
+              Tone::bad);
   } catch (const DatabaseError& error) {
-    add_row(table, "database", "unusable", "", error.what(), Tone::bad);
+    table.add({"database", "unusable", "", error.what()}, Tone::bad);
   }
   return false;
 }
@@ -108,22 +106,21 @@ bool examine_database(Table& table, const Options& options) {
 void list_switches(Table& table) {
   for (const auto& item : env::switches()) {
     if (!item.name.starts_with("MMTUNE_")) continue;
-    if (const auto value = env::get(item.name)) add_row(table, std::string(item.name), "set", "", *value, Tone::plain);
+    if (const auto value = env::get(item.name)) table.add({std::string(item.name), "set", "", *value}, Tone::plain);
   }
 }
 
 ExitCode doctor(const Options& options) {
   Table table({left("part"), left("status"), left("version"), left("detail", Fit::wraps)});
-  add_row(table, "mmtune", "found", fmt::format("{} ({})", build_version(), build_commit()), "", Tone::good);
+  table.add({"mmtune", "found", fmt::format("{} ({})", build_version(), build_commit()), ""}, Tone::good);
   if (examine_driver(table)) {
     examine_gpus(table);
   } else {
-    add_row(table, "GPU", "unknown", "", "needs a driver; without, --device model:NAME predicts (see mmtune devices)",
-            Tone::caution);
+    table.add({"GPU", "unknown", "", "needs a driver; without, --device model:NAME predicts (see mmtune devices)"},
+              Tone::caution);
   }
   const bool can_compile = examine_nvrtc(table);
-  add_row(table, "CUDA headers", "not needed", "", "kernels include none; only building mmtune needs them",
-          Tone::plain);
+  table.add({"CUDA headers", "not needed", "", "kernels include none; only building mmtune needs them"}, Tone::plain);
   const bool is_database_usable = examine_database(table, options);
   list_switches(table);
   print(table, options);

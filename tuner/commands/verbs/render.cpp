@@ -1,6 +1,4 @@
 // mmtune render: exactly the source that NVRTC gets for a configuration, or how it is launched.
-#include "templates/family/render.h"
-
 #include <mmtune/error.h>
 
 #include <memory>
@@ -14,6 +12,7 @@
 #include "tuner/commands/verb.h"
 #include "tuner/export/exported_kernel.h"
 #include "tuner/text/files.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -42,16 +41,12 @@ ExitCode render_source(const RenderOptions& options) {
   const auto given = family.parse(options.config);
   const auto device = choose_described_device(options.device);
   const auto config = family.complete(given, problem, device.spec);
-  const auto plan = family.legal_plan(problem, config, device.spec);
-  if (!plan) throw UsageError(explain(family, problem, config, device.spec));
-  const CompileTarget target = target_of(device.spec);
-  Program program;
-  program.source = render(template_files(), family, problem, config, *plan, target.compute_capability);
-  program.plan = *plan;
-  program.key.problem = problem;
-  program.key.family = family.name();
-  program.key.config = config.text();
-  program.binary.target = target.name;
+  if (!family.legal_plan(problem, config, device.spec)) {
+    throw UsageError(explain(family, problem, config, device.spec));
+  }
+  const Preparation preparation(template_files(), device.spec, target_of(device.spec), Evidence::predicted, "");
+  Program program = preparation.program(problem, {&family, config});
+  program.binary.target = preparation.target().name;
   print_out(options.launch ? launch_json(program, device.spec) : program.source.text);
   return ExitCode::done;
 }
