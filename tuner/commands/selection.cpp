@@ -46,8 +46,9 @@ bool is_selected(const Problem& problem, const Options& options, const std::vect
          is_wanted(sizes, size_of(problem));
 }
 
-bool is_selected(const TrialKey& key, const Options& options, const std::vector<Size>& sizes) {
-  return contains_in_any_case(key.device.name, options.device) && is_selected(key.problem, options, sizes);
+bool is_selected(const TrialKey& key, const Options& options, const std::vector<Size>& sizes, std::string_view family) {
+  return contains_in_any_case(key.device.name, options.device) && is_selected(key.problem, options, sizes) &&
+         (family.empty() || key.family == family);
 }
 
 std::optional<Store> stored_results(const Options& options) {

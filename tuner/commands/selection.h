@@ -28,7 +28,9 @@ Option selected_sizes_option(std::string& sizes);
 std::vector<Size> selected_sizes(const std::string& text);
 
 bool is_selected(const Problem& problem, const Options& options, const std::vector<Size>& sizes);
-bool is_selected(const TrialKey& key, const Options& options, const std::vector<Size>& sizes = {});
+/// `family`: the name of the only one; empty: all.
+bool is_selected(const TrialKey& key, const Options& options, const std::vector<Size>& sizes = {},
+                 std::string_view family = {});
 
 /// The database, for reading. No default one yet is no error; one that the user names must be there.
 std::optional<Store> stored_results(const Options& options);

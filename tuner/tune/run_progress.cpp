@@ -66,7 +66,7 @@ void RunProgress::Search::end(const Winner* winner) {
   progress_.open_ -= share();
   ++progress_.ended_;
   if (judged_ > 0) progress_.each_ = judged_;
-  if (winner != nullptr) log::write(log::Level::warning, result_line(*winner));
+  if (winner != nullptr) log::warning("{}", result_line(*winner));
 }
 
 void RunProgress::show(const Problem& problem, double best_us) {

@@ -178,7 +178,7 @@ class Session {
     if (has_measured) {
       text += fmt::format("; checked and measured in {:.1f} s, raced in {:.1f} s", times_.judging_s, times_.racing_s);
     }
-    log::write(log::Level::warning, text);
+    log::warning("{}", text);
   }
 
   void run_lanes() {

@@ -93,9 +93,7 @@ ExitCode merge(const DbOptions& options) {
 std::vector<Trial> selected_trials(const DbOptions& options, Store& store) {
   std::vector<Trial> trials = store.trials();
   const auto sizes = selected_sizes(options.size);
-  std::erase_if(trials, [&](const Trial& trial) {
-    return !is_selected(trial.key, options, sizes) || (!options.family.empty() && trial.key.family != options.family);
-  });
+  std::erase_if(trials, [&](const Trial& trial) { return !is_selected(trial.key, options, sizes, options.family); });
   return trials;
 }
 

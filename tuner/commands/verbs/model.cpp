@@ -41,11 +41,11 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
   if (options.fit) {
     const ModelFit fit = fit_numbers(times, device);
     print(fit_table(fit, device), options);
-    log::write(log::Level::warning, fit_summary(fit));
+    log::warning("{}", fit_summary(fit));
     return ExitCode::done;
   }
   print(error_table(model_errors(times), options.format), options);
-  log::write(log::Level::warning, error_summary(times));
+  log::warning("{}", error_summary(times));
   return ExitCode::done;
 }
 
@@ -72,7 +72,7 @@ ExitCode model(const ModelOptions& options) {
                device.spec.name, options.least);
     return ExitCode::no_candidate;
   }
-  log::write(log::Level::warning, quality_summary(rows));
+  log::warning("{}", quality_summary(rows));
   return ExitCode::done;
 }
 

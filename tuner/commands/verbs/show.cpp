@@ -31,21 +31,13 @@ struct ShowOptions : Options {
   std::string family;  ///< empty: all
 };
 
-/// The rows that the options name.
-class Selection {
- public:
-  explicit Selection(const ShowOptions& options) : options_(options) {
-    if (!options.family.empty()) family_named(options.family);
-  }
-
-  bool has(const TrialKey& key) const {
-    return is_selected(key, options_, sizes_) && (options_.family.empty() || options_.family == key.family);
-  }
-
- private:
-  const ShowOptions& options_;
-  std::vector<Size> sizes_ = selected_sizes(options_.sizes);
-};
+/// Whether the options name a row. Throws UsageError for an unknown family.
+auto selection_of(const ShowOptions& options) {
+  if (!options.family.empty()) family_named(options.family);
+  return [&options, sizes = selected_sizes(options.sizes)](const TrialKey& key) {
+    return is_selected(key, options, sizes, options.family);
+  };
+}
 
 /// "NVIDIA H200: fp32 nn, bf16 nn": what there is to choose from.
 std::string contents_of(Store& store) {
@@ -85,20 +77,20 @@ ExitCode show_nothing(const ShowOptions& options, std::optional<Store>& store, c
 }
 
 ExitCode show_trials(const ShowOptions& options) {
-  const Selection selection(options);
+  const auto selects = selection_of(options);
   auto store = stored_results(options);
   auto trials = store ? store->trials() : std::vector<Trial>{};
-  std::erase_if(trials, [&](const Trial& trial) { return !selection.has(trial.key); });
+  std::erase_if(trials, [&](const Trial& trial) { return !selects(trial.key); });
   if (trials.empty()) return show_nothing(options, store, trials_table({}, options));
   print(trials_table(std::move(trials), options), options);
   return ExitCode::done;
 }
 
 ExitCode show(const ShowOptions& options) {
-  const Selection selection(options);
+  const auto selects = selection_of(options);
   auto store = stored_results(options);
   auto winners = store ? store->winners() : std::vector<Winner>{};
-  std::erase_if(winners, [&](const Winner& winner) { return !selection.has(winner.trial.key); });
+  std::erase_if(winners, [&](const Winner& winner) { return !selects(winner.trial.key); });
   winners = best_evidence(std::move(winners));
   if (winners.empty()) return show_nothing(options, store, winners_table({}, {}, options));
   print(winners_table(winners, states_of(winners, installed_compiler()), options), options);
