@@ -1,7 +1,6 @@
 #include "tuner/compare/kernel_bits.h"
 
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <algorithm>
 #include <map>
@@ -42,26 +41,13 @@ std::vector<Program> stating_programs(const Preparation& preparation, const Prob
   return programs;
 }
 
-/// Compiles on all usable cores.
-void compile(std::vector<Program>& programs, const Preparation& preparation, const Nvrtc& nvrtc) {
-  std::vector<Compilation> compiled(programs.size());
-  for_each_on_cores(0, programs.size(), [&](std::size_t i) {
-    compiled[i] = nvrtc.compile(programs[i].source, preparation.files(), preparation.target());
-  });
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    if (!compiled[i].ok()) {
-      throw Error(fmt::format("{}: does not compile: {}", key_of(programs[i].candidate), compiled[i].log));
-    }
-    programs[i].binary = preparation.binary(compiled[i]);
-  }
-}
-
 }  // namespace
 
 std::vector<KernelBitsRow> compare_kernels(const Preparation& preparation, const Nvrtc& nvrtc,
                                            const CheckKernels& kernels, const Problem& problem, std::size_t count) {
   std::vector<Program> programs = stating_programs(preparation, problem, count);
-  compile(programs, preparation, nvrtc);
+  for_each_on_cores(0, programs.size(),
+                    [&](std::size_t i) { programs[i].binary = preparation.compiled(programs[i], nvrtc); });
   const PrecisionTraits& types = traits(problem.precision);
   const Stream stream = make_stream();
   const DeviceBuffer a(static_cast<std::size_t>(problem.m * problem.k * types.a.bytes));

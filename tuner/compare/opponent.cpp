@@ -1,12 +1,12 @@
 #include "tuner/compare/opponent.h"
 
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <optional>
 
 #include "runtime/base/template_files.h"
 #include "templates/family/families.h"
+#include "tuner/tune/preparation.h"
 
 namespace mmtune {
 namespace {
@@ -16,11 +16,7 @@ constexpr std::string_view kNaive = "naive";
 class NaiveOpponent final : public Opponent {
  public:
   NaiveOpponent(const Nvrtc& nvrtc, const DeviceSpec& device, CompileTarget target)
-      : nvrtc_(nvrtc),
-        device_(device),
-        target_(std::move(target)),
-        files_(template_files()),
-        family_(family_named(kNaive)) {}
+      : nvrtc_(nvrtc), preparation_(template_files(), device, std::move(target), Evidence::measured, nvrtc.version()) {}
 
   std::string_view name() const override { return kNaive; }
   std::string description() const override {
@@ -29,25 +25,16 @@ class NaiveOpponent final : public Opponent {
   std::vector<std::string> entries() const override { return {std::string(kNaive)}; }
 
   std::vector<std::vector<Call>> prepare(const Problem& problem) override {
-    const Config config = family_.default_config(problem);
-    plan_ = family_.plan(problem, config, device_);
-    const Source source = render(files_, family_, problem, config, plan_, target_.compute_capability);
-    const Compilation compilation = nvrtc_.compile(source, files_, target_);
-    if (!compilation.ok()) {
-      throw DeviceError(
-          fmt::format("{} {}: does not compile, a fault of mmtune: {}", kNaive, config.text(), compilation.log));
-    }
-    kernel_.emplace(compilation.cubin, plan_);
-    return {{call_of(*kernel_, plan_, problem, 0)}};
+    const Family& family = family_named(kNaive);
+    program_ = preparation_.program(problem, {&family, family.default_config(problem)});
+    kernel_.emplace(preparation_.compiled(program_, nvrtc_).cubin, program_.plan);
+    return {{call_of(*kernel_, program_.plan, problem, 0)}};
   }
 
  private:
   const Nvrtc& nvrtc_;
-  DeviceSpec device_;
-  CompileTarget target_;
-  TemplateFiles files_;
-  const Family& family_;
-  LaunchPlan plan_;
+  Preparation preparation_;
+  Program program_;
   std::optional<LoadedKernel> kernel_;
 };
 

@@ -1,6 +1,5 @@
 #include "tuner/inspect/local_compiler.h"
 
-#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include "runtime/base/log.h"
@@ -38,14 +37,9 @@ Program LocalCompiler::program(const Family& family, const Config& config, const
   // Registers that another architecture's program has say nothing of a model; an installed GPU runs that program.
   const bool is_model = preparation_.evidence() == Evidence::predicted;
   if (nvrtc_ == nullptr || (is_model && !preparation_.target().exact)) return program;
-  const auto [known, is_new] = binaries_.try_emplace(program.source.hash);
-  if (is_new) {
-    const Compilation compilation = nvrtc_->compile(program.source, preparation_.files(), preparation_.target());
-    if (!compilation.ok()) {
-      binaries_.erase(known);
-      throw Error(fmt::format("{}: does not compile: {}", key_of(program.candidate), compilation.log));
-    }
-    known->second = preparation_.binary(compilation);
+  auto known = binaries_.find(program.source.hash);
+  if (known == binaries_.end()) {
+    known = binaries_.emplace(program.source.hash, preparation_.compiled(program, *nvrtc_)).first;
   }
   program.binary = known->second;
   return program;

@@ -1,6 +1,7 @@
 #include "tuner/tune/preparation.h"
 
 #include <fmt/format.h>
+#include <mmtune/error.h>
 
 #include <algorithm>
 
@@ -40,6 +41,12 @@ Binary Preparation::binary(const Compilation& compilation) const {
     binary.static_smem_bytes = std::max(binary.static_smem_bytes, kernel.static_smem_bytes);
   }
   return binary;
+}
+
+Binary Preparation::compiled(const Program& program, const Nvrtc& nvrtc) const {
+  const Compilation compilation = nvrtc.compile(program.source, files_, target_);
+  if (compilation.ok()) return binary(compilation);
+  throw Error(fmt::format("{}: does not compile: {}", key_of(program.candidate), compilation.log));
 }
 
 bool Preparation::makes(const TrialKey& key) const {

@@ -35,6 +35,9 @@ class Preparation {
   /// What the database keeps of a successful compilation.
   Binary binary(const Compilation& compilation) const;
 
+  /// The same of a program that is compiled here, by the compiler of nvrtc(). Throws Error with its words.
+  Binary compiled(const Program& program, const Nvrtc& nvrtc) const;
+
   /// The trial of a program that has no binary.
   Trial trial(const Program& program, const Environment& environment) const;
 
