@@ -19,9 +19,8 @@ struct WorkerLaneOptions {
   std::optional<Program> canary;
   std::chrono::milliseconds limit{10'000};         ///< the longest time for a candidate, beyond what its work can take
   std::chrono::milliseconds start_limit{120'000};  ///< the longest time for a driver that wakes up and a context
-  std::chrono::milliseconds begin_limit{
-      60'000};                         ///< the longest time for a problem's operands, and for a race, beyond their work
-  std::string program = kThisProgram;  ///< what the worker runs
+  std::chrono::milliseconds begin_limit{60'000};   ///< the longest time for operands or a race, beyond their work
+  std::string program = kThisProgram;              ///< what the worker runs
 };
 
 /// What a candidate may take: `limit`, and as long as a dozen launches that are a hundred times slower than the GPU's
