@@ -10,9 +10,9 @@
 
 #include "templates/family/families.h"
 #include "templates/model/cost.h"
-#include "templates/space/space.h"
 #include "tuner/documents/whole_call.h"
 #include "tuner/documents/whole_numbers.h"
+#include "tuner/tune/family_spaces.h"
 #include "tuner/tune/session_options.h"
 
 namespace mmtune {
@@ -26,21 +26,6 @@ double multiply_adds(const Problem& problem) { return flops(problem) / 2; }
 Problem quarter(const Problem& problem) {
   const auto part = [](std::int64_t extent) { return (extent / 4 + 15) / 16 * 16; };
   return packed_problem(problem.precision, problem.layout, part(problem.m), part(problem.n), part(problem.k));
-}
-
-/// The configuration that the model expects most of, among all families.
-std::optional<std::pair<const Family*, Config>> favourite(const Problem& problem, const DeviceSpec& device) {
-  std::optional<std::pair<const Family*, Config>> best;
-  double best_us = 0;
-  for (const Family* family : searched_families({})) {
-    const SearchSpace space(*family, problem, device);
-    for (const RankedConfig& ranked : space.ranked(1)) {
-      if (best && ranked.predicted_us >= best_us) continue;
-      best_us = ranked.predicted_us;
-      best = {family, space.config(ranked.number)};
-    }
-  }
-  return best;
 }
 
 }  // namespace
@@ -108,10 +93,12 @@ void Study::choose_tuned(StudyResult& result) const {
     result.note = choice.why;
     return;
   }
-  const auto best = favourite(what.problem, device_.spec);
-  if (!best) throw Error(fmt::format("{}: no family has a kernel for it here", to_string(what.problem)));
-  what.family = best->first->name();
-  what.config = best->second.text();
+  const FamilySpaces spaces(searched_families({}), what.problem, device_.spec);
+  const auto ranked = spaces.ranked(1);
+  if (ranked.empty()) throw Error(fmt::format("{}: no family has a kernel for it here", to_string(what.problem)));
+  const Candidate best = spaces.candidate(ranked.front().number);
+  what.family = best.family->name();
+  what.config = best.config.text();
   result.note = "the model's favourite; mmtune tune finds better";
 }
 
