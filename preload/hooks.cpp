@@ -97,24 +97,14 @@ bool is_asked() { return Inside::is_first() && !is_paused.load(std::memory_order
         lda, B, ldb, beta, C, ldc);                                                                             \
   }
 
-#define MMTUNE_STRIDED(name, Int, type, compute)                                                          \
-  MMTUNE_HOOK name(cublas::Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, \
-                   const void* A, Int lda, long long strideA, const void* B, Int ldb, long long strideB,  \
-                   const void* beta, void* C, Int ldc, long long strideC, Int batch) {                    \
-    MMTUNE_STAND_IN(GemmStridedBatched<Int>, name,                                                        \
-                    (BlasProduct{transa,                                                                  \
-                                 transb,                                                                  \
-                                 m,                                                                       \
-                                 n,                                                                       \
-                                 k,                                                                       \
-                                 alpha,                                                                   \
-                                 {A, type, lda, strideA},                                                 \
-                                 {B, type, ldb, strideB},                                                 \
-                                 beta,                                                                    \
-                                 {C, type, ldc, strideC},                                                 \
-                                 batch,                                                                   \
-                                 compute}),                                                               \
-                    lda, strideA, B, ldb, strideB, beta, C, ldc, strideC, batch);                         \
+#define MMTUNE_STRIDED(name, Int, type, compute)                                                                   \
+  MMTUNE_HOOK name(cublas::Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha,          \
+                   const void* A, Int lda, long long strideA, const void* B, Int ldb, long long strideB,           \
+                   const void* beta, void* C, Int ldc, long long strideC, Int batch) {                             \
+    const BlasMatrix a{A, type, lda, strideA}, b{B, type, ldb, strideB}, c{C, type, ldc, strideC};                 \
+    MMTUNE_STAND_IN(GemmStridedBatched<Int>, name,                                                                 \
+                    (BlasProduct{transa, transb, m, n, k, alpha, a, b, beta, c, batch, compute}), lda, strideA, B, \
+                    ldb, strideB, beta, C, ldc, strideC, batch);                                                   \
   }
 
 #define MMTUNE_EX(name, Int)                                                                                        \
@@ -128,26 +118,15 @@ bool is_asked() { return Inside::is_first() && !is_paused.load(std::memory_order
         Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc, compute, algorithm);                                        \
   }
 
-#define MMTUNE_STRIDED_EX(name, Int)                                                                               \
-  MMTUNE_HOOK name(cublas::Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha,          \
-                   const void* A, int Atype, Int lda, long long strideA, const void* B, int Btype, Int ldb,        \
-                   long long strideB, const void* beta, void* C, int Ctype, Int ldc, long long strideC, Int batch, \
-                   int compute, int algorithm) {                                                                   \
-    MMTUNE_STAND_IN(GemmStridedBatchedEx<Int>, name,                                                               \
-                    (BlasProduct{transa,                                                                           \
-                                 transb,                                                                           \
-                                 m,                                                                                \
-                                 n,                                                                                \
-                                 k,                                                                                \
-                                 alpha,                                                                            \
-                                 {A, Atype, lda, strideA},                                                         \
-                                 {B, Btype, ldb, strideB},                                                         \
-                                 beta,                                                                             \
-                                 {C, Ctype, ldc, strideC},                                                         \
-                                 batch,                                                                            \
-                                 compute}),                                                                        \
-                    Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype, ldc, strideC, batch, compute,     \
-                    algorithm);                                                                                    \
+#define MMTUNE_STRIDED_EX(name, Int)                                                                                   \
+  MMTUNE_HOOK name(cublas::Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha,              \
+                   const void* A, int Atype, Int lda, long long strideA, const void* B, int Btype, Int ldb,            \
+                   long long strideB, const void* beta, void* C, int Ctype, Int ldc, long long strideC, Int batch,     \
+                   int compute, int algorithm) {                                                                       \
+    const BlasMatrix a{A, Atype, lda, strideA}, b{B, Btype, ldb, strideB}, c{C, Ctype, ldc, strideC};                  \
+    MMTUNE_STAND_IN(GemmStridedBatchedEx<Int>, name,                                                                   \
+                    (BlasProduct{transa, transb, m, n, k, alpha, a, b, beta, c, batch, compute}), Atype, lda, strideA, \
+                    B, Btype, ldb, strideB, beta, C, Ctype, ldc, strideC, batch, compute, algorithm);                  \
   }
 
 MMTUNE_PLAIN(cublasSgemm_v2, int, cublas::kR32F, cublas::kCompute32F)
