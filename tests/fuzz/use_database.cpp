@@ -58,8 +58,10 @@ void write(Store& store) {
     require(fault_of(culprit).empty(), "culprits are valid");
   }
   PruneRules rules;
-  rules.failed = rules.predicted = true;
-  store.prune(rules);
+  rules.failed = rules.predicted = rules.set_aside = rules.stale_sources = true;
+  rules.live_sources = {trial.key.source_hash};
+  const std::int64_t counted = store.count_prunable(rules).trials;
+  require(store.prune(rules).trials == counted || !sound, "what is counted is removed");
 }
 
 }  // namespace
