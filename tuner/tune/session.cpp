@@ -7,9 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <exception>
-#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -52,12 +50,12 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 /// A GPU model, or a prediction of one: its devices share the problems.
 struct Model {
   Model(Preparation made, const std::vector<const Family*>& families, const Restriction& only, Store& store,
-        std::chrono::milliseconds limit, Clock::time_point end)
+        std::chrono::milliseconds limit, Clock::time_point end, Clock::time_point latest)
       : preparation(std::move(made)),
         spaces(families, preparation.device(), only),
         lost(store, preparation, limit),
         code(preparation),
-        deadlines(end, expected_race(preparation)) {}
+        tasks(Deadlines(end, expected_race(preparation)), latest) {}
 
   static std::chrono::milliseconds expected_race(const Preparation& preparation) {
     return milliseconds_of(preparation.evidence() == Evidence::measured ? kExpectedRace_s : 0);
@@ -67,9 +65,8 @@ struct Model {
   SpaceMemory spaces;
   LostCompiles lost;
   CodeMemory code;
-  Deadlines deadlines;
   std::vector<DeviceChoice> devices;
-  std::deque<Task> tasks;  ///< the tasks that no device has taken yet
+  TaskQueue tasks;
   Favourites favourites;
 };
 
@@ -115,7 +112,7 @@ class Session {
     if (!options_.is_part) say(budget_excess(options_.budget_s, seconds_since(begin_)));
     summary_.interrupted = InterruptGuard::requested();
     for (const Model& model : models_) {
-      for (const Task& task : model.tasks) summary_.left.push_back(task.problem);
+      for (const Problem& problem : model.tasks.coming()) summary_.left.push_back(problem);
     }
     if (!options_.is_part && !summary_.interrupted) say(budget_left(options_.budget_s, summary_.left));
     return summary_;
@@ -125,6 +122,12 @@ class Session {
   std::chrono::milliseconds budget() const {
     constexpr double kNoBudget_s = 1e6;
     return milliseconds_of(options_.budget_s > 0 ? options_.budget_s : kNoBudget_s);
+  }
+
+  Clock::time_point latest() const {
+    const std::chrono::duration<double> budget(options_.budget_s);
+    const double latest_s = options_.latest_s > 0 ? options_.latest_s : (budget + tolerance(budget)).count();
+    return options_.budget_s + options_.latest_s > 0 ? begin_ + milliseconds_of(latest_s) : Clock::time_point::max();
   }
 
   bool any_measured() const {
@@ -140,8 +143,9 @@ class Session {
   std::string shortfall() const {
     std::size_t problems = 0, lanes = 0;
     for (const Model& model : models_) {
-      problems += model.tasks.size();
-      lanes += std::min(model.devices.size(), model.tasks.size());
+      const std::size_t coming = model.tasks.coming().size();
+      problems += coming;
+      lanes += std::min(model.devices.size(), coming);
     }
     return budget_shortfall(options_.budget_s, problems, lanes, least_problem_s(any_measured(), pool_.jobs()));
   }
@@ -154,7 +158,7 @@ class Session {
     }
     Model& model = models_.emplace_back(
         Preparation(files_, first.spec, target, evidence_of(first), pool_.compiler().version), families_, options_.only,
-        store_, milliseconds_of(options_.compile_limit_s), begin_ + budget());
+        store_, milliseconds_of(options_.compile_limit_s), begin_ + budget(), latest());
     for (const DeviceChoice& device : options_.devices) {
       if (is_same_model(device, first)) model.devices.push_back(device);
     }
@@ -162,7 +166,7 @@ class Session {
 
   void take_tasks(Model& model) {
     TaskList list = list_tasks(options_, families_, model.preparation, model.devices.size(), store_);
-    model.tasks = std::move(list.tasks);
+    model.tasks.fill(std::move(list.tasks), model.devices.size());
     summary_.known += list.known;
     summary_.failed += list.too_large;
     for (int i = 0; i < list.known + list.too_large; ++i) progress_->skip();
@@ -184,7 +188,7 @@ class Session {
   void run_lanes() {
     std::vector<std::jthread> lanes;
     for (Model& model : models_) {
-      if (model.tasks.empty()) continue;
+      if (model.tasks.coming(1).empty()) continue;
       for (const DeviceChoice& device : model.devices) lanes.emplace_back([&] { run_lane(model, device); });
     }
   }
@@ -192,7 +196,7 @@ class Session {
   /// A fault ends all lanes.
   void run_lane(Model& model, const DeviceChoice& device) {
     try {
-      const auto is_over = [&] { return is_stopped() || has_no_task(model); };
+      const auto is_over = [&] { return is_stopped() || model.tasks.coming(1).empty(); };
       const bool is_model = evidence_of(device) == Evidence::predicted;
       const auto lock = is_model ? std::nullopt : GpuLock::wait(device, is_over, options_.wait_s);
       if (!lock && !is_model) return;
@@ -203,10 +207,11 @@ class Session {
       HeadStart head_start(pool_, model.code, model.lost, model.preparation);
       TrialBatch batch(store_);
       const bool is_listed = !options_.mode.decides() && !is_model;
-      if (is_listed) order_listed(options_.mode, model.preparation, store_, model.code, head_start, coming(model));
+      if (is_listed)
+        order_listed(options_.mode, model.preparation, store_, model.code, head_start, model.tasks.coming());
       Workplace place{*lane, compiler, head_start, batch};
-      while (const auto task = next_task(model)) {
-        tune(model, *task, place);
+      while (const auto taken = is_stopped() ? std::nullopt : model.tasks.take()) {
+        tune(model, *taken, place);
         if (!is_listed) settle_launches(device.spec, store_);
       }
       batch.store();
@@ -220,42 +225,6 @@ class Session {
   }
 
   bool is_stopped() const { return has_fault_ || InterruptGuard::requested(); }
-
-  bool has_no_task(const Model& model) {
-    const std::lock_guard lock(mutex_);
-    return model.tasks.empty();
-  }
-
-  bool is_too_late(const Model& model) const {
-    const std::chrono::duration<double> budget(options_.budget_s);
-    const double latest_s = options_.latest_s > 0 ? options_.latest_s : (budget + tolerance(budget)).count();
-    return options_.budget_s + options_.latest_s > 0 &&
-           !model.deadlines.fits(Clock::now(), begin_ + milliseconds_of(latest_s));
-  }
-
-  std::optional<Task> next_task(Model& model) {
-    const std::lock_guard lock(mutex_);
-    if (is_stopped() || model.tasks.empty() || is_too_late(model)) return std::nullopt;
-    Task task = std::move(model.tasks.front());
-    model.tasks.pop_front();
-    return task;
-  }
-
-  /// What there is time for with the task that was just taken.
-  struct Time {
-    Clock::time_point deadline;
-    Clock::duration patience;
-    Pace pace;
-  };
-
-  Time time_for_task(Model& model) {
-    const std::lock_guard lock(mutex_);
-    const Clock::time_point now = Clock::now();
-    const std::size_t problems = model.tasks.size() + 1;  // this one among them
-    const std::size_t lanes = model.devices.size();
-    return {model.deadlines.next(now, problems, lanes), model.deadlines.patience(now, problems, lanes),
-            pace(model.deadlines.part(now, problems, lanes))};
-  }
 
   /// Without a budget, and where all is listed and on order, there is none to keep.
   Pace pace(Clock::duration part) const {
@@ -276,10 +245,10 @@ class Session {
                              .begin_limit = milliseconds_of(options_.begin_limit_s)});
   }
 
-  void tune(Model& model, const Task& task, Workplace& place) {
+  void tune(Model& model, const TakenTask& taken, Workplace& place) {
     const Preparation& preparation = model.preparation;
+    const Task& task = taken.task;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
-    const Time time = time_for_task(model);
     const TuningSetup setup{options_,
                             effort_,
                             model.spaces,
@@ -292,37 +261,29 @@ class Session {
                             place.batch,
                             [this] { return is_stopped(); },
                             progress,
-                            time.pace};
+                            pace(taken.part)};
     place.head_start.hand_over();
     std::jthread ordering = begin_next(model, setup, place.head_start);
-    ProblemTuning tuning(setup, task.problem, task.search, time.deadline, time.patience);
+    ProblemTuning tuning(setup, task.problem, task.search, taken.deadline, taken.patience);
     const Ending ending = tuning.run(favourites(model));
     ordering = {};  // stops it
     const auto winner = store_.find_winner(preparation.key(task.problem));
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
-    const std::lock_guard lock(mutex_);
     // Others find what they begin with compiled ahead.
     const bool is_first = !std::exchange(place.has_worked, true);
-    model.deadlines.ended(time.deadline + (is_first ? tuning.waited() : Clock::duration{}), Clock::now());
+    model.tasks.ended(taken.deadline + (is_first ? tuning.waited() : Clock::duration{}));
+    const std::lock_guard lock(mutex_);
     if (ending == Ending::failed) ++summary_.failed;
     if (ending == Ending::decided) ++summary_.tuned;
     if (ending == Ending::not_beaten) ++summary_.not_beaten;
     if (ending == Ending::decided || ending == Ending::not_beaten) model.favourites.add(tuning.winner());
   }
 
-  /// The problems that come next, at most so many.
-  std::vector<Problem> coming(const Model& model, std::size_t most = std::numeric_limits<std::size_t>::max()) {
-    const std::lock_guard lock(mutex_);
-    std::vector<Problem> problems;
-    for (std::size_t i = 0; i < std::min(most, model.tasks.size()); ++i) problems.push_back(model.tasks[i].problem);
-    return problems;
-  }
-
   /// Orders what the next problems begin with, beside the search of this one; for predictions nothing but compilers
   /// takes time, and what is listed is on order.
   std::jthread begin_next(const Model& model, const TuningSetup& setup, HeadStart& head_start) {
     if (model.preparation.evidence() != Evidence::measured || !options_.mode.decides()) return {};
-    return order_ahead(setup, head_start, coming(model, setup.pace.ahead), favourites(model));
+    return order_ahead(setup, head_start, model.tasks.coming(setup.pace.ahead), favourites(model));
   }
 
   /// The most trials there can be: no more than the spaces hold, before their rules: what these leave is known when
@@ -347,7 +308,7 @@ class Session {
   std::optional<RunProgress> progress_;
   std::atomic<bool> has_fault_ = false;
 
-  std::mutex mutex_;  ///< the lock of everything below, and of tasks, deadlines and favourites
+  std::mutex mutex_;  ///< the lock of everything below, and of favourites
   LaneTimes times_;   ///< the times of lanes that have ended
   SessionSummary summary_;
   std::exception_ptr fault_;

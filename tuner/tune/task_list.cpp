@@ -59,4 +59,34 @@ TaskList list_tasks(const SessionOptions& options, const std::vector<const Famil
   return list;
 }
 
+void TaskQueue::fill(std::deque<Task> tasks, std::size_t lanes) {
+  const std::lock_guard lock(mutex_);
+  tasks_ = std::move(tasks);
+  lanes_ = lanes;
+}
+
+std::optional<TakenTask> TaskQueue::take() {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  if (tasks_.empty() || !deadlines_.fits(now, latest_)) return std::nullopt;
+  const std::size_t problems = tasks_.size();
+  Task task = std::move(tasks_.front());
+  tasks_.pop_front();
+  const Clock::time_point deadline = deadlines_.next(now, problems, lanes_);
+  return TakenTask{std::move(task), deadline, deadlines_.patience(now, problems, lanes_),
+                   deadlines_.part(now, problems, lanes_)};
+}
+
+void TaskQueue::ended(Clock::time_point deadline) {
+  const std::lock_guard lock(mutex_);
+  deadlines_.ended(deadline, Clock::now());
+}
+
+std::vector<Problem> TaskQueue::coming(std::size_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < std::min(most, tasks_.size()); ++i) problems.push_back(tasks_[i].problem);
+  return problems;
+}
+
 }  // namespace mmtune
