@@ -27,10 +27,10 @@ std::vector<Problem> named_problems(const std::string& sizes, const Options& opt
 /// UsageError, DeviceError.
 SessionOptions plan(const SearchOptions& options);
 
-/// What a verb returns whose session was interrupted: says that the same command goes on.
-ExitCode interrupted();
-
 /// The session that the options describe, for these problems instead of those of --sizes.
 SessionOptions plan(const SearchOptions& options, std::vector<Problem> problems);
+
+/// What a verb returns whose session was interrupted: says that the same command goes on.
+ExitCode interrupted();
 
 }  // namespace mmtune

@@ -229,8 +229,9 @@ Ending ProblemTuning::fail() const {
   const std::string named = fmt::format("--sizes {} --precision {} --layout {}", to_string(size_of(problem_)),
                                         to_string(problem_.precision), to_string(problem_.layout));
   if (first_failure_.empty()) {
-    log::error("{}: no valid candidate among {}; see the rules that exclude configurations with mmtune space {} {}",
-               to_string(problem_), tried_.size(), setup_.spaces.of(problem_)->spaces().front().family().name(), named);
+    log::error("{}: no valid candidate among {}; see the rules that exclude configurations with mmtune space {} {}{}",
+               to_string(problem_), tried_.size(), setup_.spaces.of(problem_)->spaces().front().family().name(), named,
+               problem_.invariant ? " --invariant" : "");
   } else {
     log::error("{}: no valid candidate among {}, the first because of {}; see all with mmtune show --trials {} --db {}",
                to_string(problem_), tried_.size(), first_failure_, named, shell_word(setup_.options.database));

@@ -42,6 +42,8 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"larger than memory", "--sizes 2147483647 --device model:h200 -q", 4, "2147483647x2147483647", "smaller sizes"},
       {"no candidate", "--sizes 64 --family wgmma --device model:h200 -q", 4, "no valid candidate among 0",
        "mmtune space wgmma --sizes 64x64x64 --precision fp32 --layout nn"},
+      {"no invariant candidate", "--sizes 64 --family wgmma --invariant --device model:h200 -q", 4,
+       "no valid candidate among 0", "--precision fp32 --layout nn --invariant"},
       {"no sizes", "--device model:h200", 2, "--sizes", "mmtune tune --help"},
       {"no model", "--sizes 64 --device model:nothing", 2, "nothing", "h200"},
       {"no GPU 99", "--sizes 64 --device 99", 3, "", ""},

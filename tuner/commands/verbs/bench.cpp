@@ -74,9 +74,10 @@ class TunedKernels {
 
  private:
   Error untuned(const Problem& problem, std::string_view reason) const {
-    return Error(fmt::format("{} in {}; run mmtune tune --device {} --precision {} --layout {} --sizes {} --db {}",
+    return Error(fmt::format("{} in {}; run mmtune tune --device {} --precision {} --layout {} --sizes {}{} --db {}",
                              reason, store_.path(), device_.ordinal, to_string(problem.precision),
-                             to_string(problem.layout), to_string(size_of(problem)), shell_word(store_.path())));
+                             to_string(problem.layout), to_string(size_of(problem)),
+                             problem.invariant ? " --invariant" : "", shell_word(store_.path())));
   }
 
   DeviceChoice device_;
