@@ -14,26 +14,20 @@ __device__ __forceinline__ void add_warps_along_k(Value* partial, const Accumula
                                                   Accumulator (&own)[OWN]) {
   static_assert(OWN % V == 0, "a thread finishes whole vectors");
   const int warp = warp_along_k();
-  Value* const handed = partial + threadIdx.x % TILE_THREADS;
+  Value* const all = partial + threadIdx.x % TILE_THREADS;
   __syncthreads();  // the stages are done with
+  // Also what a warp finishes itself: to find that in registers would take a copy of what follows for each warp, and
+  // up to half of the compiler's time.
 #pragma unroll
-  for (int e = 0; e < TM * TN; ++e) {
-    if (e / OWN != warp) handed[(warp * (TM * TN) + e) * TILE_THREADS] = sum[e / TN][e % TN];
-  }
+  for (int e = 0; e < TM * TN; ++e) all[(warp * (TM * TN) + e) * TILE_THREADS] = sum[e / TN][e % TN];
   __syncthreads();  // all is handed over
+  const Value* const finished = all + warp * (OWN * TILE_THREADS);
 #pragma unroll
   for (int i = 0; i < OWN; ++i) own[i] = {};
 #pragma unroll
-  for (int owner = 0; owner < WARPS_K; ++owner) {  // A loop over all, not warp alone, gives sum constant indices.
-    if (owner != warp) continue;
+  for (int giver = 0; giver < WARPS_K; ++giver) {
 #pragma unroll
-    for (int giver = 0; giver < WARPS_K; ++giver) {
-#pragma unroll
-      for (int i = 0; i < OWN; ++i) {
-        const int e = owner * OWN + i;
-        own[i] += giver == owner ? sum[e / TN][e % TN] : handed[(giver * (TM * TN) + e) * TILE_THREADS];
-      }
-    }
+    for (int i = 0; i < OWN; ++i) own[i] += finished[(giver * (TM * TN) + i) * TILE_THREADS];
   }
 }
 
