@@ -29,6 +29,13 @@ __device__ __forceinline__ void copy_async(unsigned target, const void* source, 
   }
 }
 
+// Copies a unit of 16 bytes likewise: the first `bytes` of it, behind which are zeros. The first `skipped` bytes may
+// belong to others, who may write to them: nothing may be concluded from them.
+__device__ __forceinline__ void copy_unit_async(unsigned target, const void* source, [[maybe_unused]] int skipped,
+                                                int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes) : "memory");
+}
+
 // Closes a group of asynchronous copies. PTX ISA: cp.async.commit_group.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -2,8 +2,8 @@
 // follow each other, and how sums are stored. Needs the rendered constants BM, BN, BK_BYTES, WM, WN, STAGES, PROMOTE,
 // GROUP, SPLIT, VC, THREADS and ARCH, and the types Output and Scalar.
 //
-// A family says what is multiplied: a loader for each operand, which reads its `Element`, and Pieces, which a warp reads
-// of a stage for a step along k and multiplies. READS_AHEAD: it reads the next step's while it multiplies one's.
+// A family says what is multiplied: a loader for each operand, which reads its `Element`, and Pieces, which a warp
+// reads of a stage for a step along k and multiplies. READS_AHEAD: it reads the next step's while it multiplies one's.
 #pragma once
 
 #include "mmtune/epilogue.cuh"
@@ -45,7 +45,7 @@ __device__ __forceinline__ void add(Sums& sums, const Sums& others) {
 // are left, if any are.
 template <class Shared, class LoaderA, class LoaderB>
 struct Fetcher {
-  static constexpr int BK = LoaderA::Shape::BK;
+  static constexpr int BK = LoaderA::BK;
 
   Shared& shared;
   LoaderA a;
@@ -98,7 +98,7 @@ __device__ __forceinline__ void multiply(Sums& sums, StageFetcher& fetcher, i64 
     stage = stage + 1 == STAGES ? 0 : stage + 1;
     fetcher.meet();
   };
-  if constexpr (SETS == 2) pieces[0].load(fetcher.shared, stage, row0, column0, 0);
+  if constexpr (SETS == 2) pieces[0].load(fetcher, stage, row0, column0, 0);
 #pragma unroll 1
   for (i64 left = k_length; left > 0; left -= BK) {
     // What is read behind the last stage is not used.
@@ -106,13 +106,13 @@ __device__ __forceinline__ void multiply(Sums& sums, StageFetcher& fetcher, i64 
     for (int step = 0; step < STEPS; ++step) {
       constexpr bool IS_FETCHED_LATE = SETS == 2 && STEPS == 1;  // until the next stage is read, others read this one
       Pieces& own = pieces[step % SETS];
-      if constexpr (SETS == 1) own.load(fetcher.shared, stage, row0, column0, step);
+      if constexpr (SETS == 1) own.load(fetcher, stage, row0, column0, step);
       if (SETS == 2 && step + 1 == STEPS) {
         if (IS_FETCHED_LATE) fetcher.fetch(left - AHEAD, filled);
         next_stage(left);
       }
       if constexpr (SETS == 2) {
-        pieces[(step + 1) % SETS].load(fetcher.shared, stage, row0, column0, (step + 1) % STEPS);
+        pieces[(step + 1) % SETS].load(fetcher, stage, row0, column0, (step + 1) % STEPS);
       }
       if (!IS_FETCHED_LATE && step == 0) fetcher.fetch(left - AHEAD, filled);
       own.multiply(PROMOTE > 0 ? part : sums);
@@ -156,7 +156,7 @@ struct ProductOfTiles {
   i64 ldc;
   Accumulator* partial;  // SPLIT = 0: [part][m][n]
 
-  static constexpr int BK = LoaderA::Shape::BK;
+  static constexpr int BK = LoaderA::BK;
 
   __device__ __forceinline__ TileIndex tile(i64 number) const {
     return tile_of_block(number, ceil_div(m, BM), ceil_div(n, BN), GROUP);

@@ -9,6 +9,7 @@
 #include "mmtune/copy.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/mma.cuh"
+#include "mmtune/unaligned_tile.cuh"
 
 constexpr int UNIT = 16;  // bytes
 
@@ -84,6 +85,8 @@ template <class Input, int EXTENT, bool ALONG_K, int VECTOR>
 struct TileLoader {
   using Element = Input;
   using Shape = Tile<Input, EXTENT, ALONG_K, VECTOR>;
+  static constexpr int BK = Shape::BK;
+  static constexpr int BYTES = Shape::BYTES;
   using Words = Vector<u32, UNIT / 4>;
   static constexpr bool ASYNC = ARCH >= 80 && VECTOR * sizeof(Input) >= 4;
   static constexpr int ALL = Shape::LINES * Shape::UNITS;
@@ -151,4 +154,21 @@ struct TileLoader {
       }
     }
   }
+
+  // See Tile.
+  template <bool OF_B>
+  static __device__ __forceinline__ void load(Piece<Input>& piece, const unsigned char* tile, int row0, int step) {
+    Shape::template load<OF_B>(piece, tile, row0, step);
+  }
+};
+
+// The loader of an operand of which VECTOR elements may be copied at once.
+template <class Input, int EXTENT, bool ALONG_K, int VECTOR,
+          bool IS_UNALIGNED = ARCH >= 80 && sizeof(Input) == 2 && VECTOR == 1>
+struct TileLoaderOf {
+  using type = TileLoader<Input, EXTENT, ALONG_K, VECTOR>;
+};
+template <class Input, int EXTENT, bool ALONG_K, int VECTOR>
+struct TileLoaderOf<Input, EXTENT, ALONG_K, VECTOR, true> {
+  using type = UnalignedTileLoader<Input, EXTENT, ALONG_K>;
 };

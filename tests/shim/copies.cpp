@@ -49,6 +49,21 @@ void arrive_at(Mbarrier& barrier) {
   complete_if_done(barrier);
 }
 
+/// Bytes [skipped, valid) of the source; zeros behind them.
+void start_copy(unsigned target, const void* source, int bytes, int skipped, int valid) {
+  const auto size = static_cast<std::size_t>(bytes);
+  AsyncCopy copy{shared_at(*self().block, target, bytes), {}, bytes};
+  if (!aligned(copy.target, size) || (valid > 0 && !aligned(source, size))) {
+    complain("cp.async at a misaligned address");
+  }
+  const int unused = std::min(skipped, valid);
+  std::memset(copy.data.data(), 0xff, static_cast<std::size_t>(unused));
+  std::memcpy(copy.data.data() + unused, static_cast<const unsigned char*>(source) + unused,
+              static_cast<std::size_t>(valid - unused));
+  std::memset(copy.target, 0xff, size);
+  self().seat->async.copies.push_back(copy);
+}
+
 /// Fills the target with NaN.
 void start(Block& block, BulkCopy copy, unsigned target, unsigned barrier) {
   const int bytes = copy.map.box_bytes();
@@ -143,12 +158,12 @@ void* own_shared(unsigned address, int bytes) { return shared_at(*self().block, 
 
 // The target holds NaN until the copy arrives: a read that comes too early gives NaN.
 void copy_async(unsigned target, const void* source, int bytes, bool valid) {
-  const auto size = static_cast<std::size_t>(bytes);
-  AsyncCopy copy{shared_at(*self().block, target, bytes), {}, bytes};
-  if (!aligned(copy.target, size) || (valid && !aligned(source, size))) complain("cp.async at a misaligned address");
-  if (valid) std::memcpy(copy.data.data(), source, size);
-  std::memset(copy.target, 0xff, size);
-  self().seat->async.copies.push_back(copy);
+  start_copy(target, source, bytes, 0, valid ? bytes : 0);
+}
+
+// What may not be used is NaN.
+void copy_unit_async(unsigned target, const void* source, int skipped, int bytes) {
+  start_copy(target, source, 16, skipped, bytes);
 }
 
 void commit_copies() {

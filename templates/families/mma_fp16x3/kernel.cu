@@ -24,8 +24,8 @@ template <int EXTENT>
 struct PlanesLoader {
   using Element = half_t;
   using Plane = TileLoader<half_t, EXTENT, true, PLANE_UNIT>;
-  using Shape = typename Plane::Shape;
-  using Tiles = unsigned char[2][Shape::BYTES];
+  static constexpr int BK = Plane::BK;
+  using Tiles = unsigned char[2][Plane::BYTES];
 
   Plane high, low;
 
@@ -55,16 +55,17 @@ struct Pieces {
   Piece<half_t> a[2][PIECES_M];
   Piece<half_t> b[2][PIECES_N];
 
-  __device__ __forceinline__ void load(const Shared& shared, int stage, int row0, int column0, int step) {
+  __device__ __forceinline__ void load(const Fetcher<Shared, LoaderA, LoaderB>& from, int stage, int row0, int column0,
+                                       int step) {
 #pragma unroll
     for (int plane = 0; plane < 2; ++plane) {
 #pragma unroll
       for (int i = 0; i < PIECES_M; ++i) {
-        LoaderA::Shape::load<false>(a[plane][i], shared.a[stage][plane], row0 + 16 * i, step);
+        LoaderA::Plane::load<false>(a[plane][i], from.shared.a[stage][plane], row0 + 16 * i, step);
       }
 #pragma unroll
       for (int j = 0; j < PIECES_N; ++j) {
-        LoaderB::Shape::load<true>(b[plane][j], shared.b[stage][plane], column0 + 16 * j, step);
+        LoaderB::Plane::load<true>(b[plane][j], from.shared.b[stage][plane], column0 + 16 * j, step);
       }
     }
   }

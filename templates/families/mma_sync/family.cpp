@@ -23,6 +23,9 @@ struct MmaSync {
 
   static constexpr int kPieceRows = 16;  ///< the rows that an instruction multiplies
   static constexpr double kPieceColumns = 8;
+  static constexpr int kUnitBytes = 16;  ///< what is copied at once of aligned operands, and of some others
+  /// How often more than an aligned piece an unaligned one is read: by two loads for each of four words.
+  static constexpr double kUnalignedReads = 8;
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -53,10 +56,22 @@ struct MmaSync {
     return element_bytes(problem) == 8 && p.wm * p.wn <= 1024 ? 64 : 32;
   }
   static int bk(const Problem& problem, const Params& p) { return p.bk_bytes / element_bytes(problem); }
-  static int shared_bytes(const Params& p) { return p.stages * (p.bm + p.bn) * p.bk_bytes; }
 
-  static bool shared_memory_allows(const Params& p, const DeviceSpec& device) {
-    return (shared_bytes(p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm;
+  /// Whether unaligned_tile.cuh copies an operand, and its words are read as two elements.
+  static bool is_unaligned(const Problem& problem, int align_bytes, const DeviceSpec& device) {
+    return compute_capability(device) >= 80 && element_bytes(problem) == 2 && align_bytes == 2;
+  }
+  static int shared_bytes(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const int depth = bk(problem, p);
+    const int lines_a = transposes_a(problem.layout) ? depth : p.bm;
+    const int lines_b = transposes_b(problem.layout) ? p.bn : depth;
+    const int units = (is_unaligned(problem, problem.align.a, device) ? lines_a : 0) +
+                      (is_unaligned(problem, problem.align.b, device) ? lines_b : 0);  // one a line more
+    return p.stages * ((p.bm + p.bn) * p.bk_bytes + units * kUnitBytes);
+  }
+
+  static bool shared_memory_allows(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    return (shared_bytes(problem, p, device) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm;
   }
 
   /// Blocks that the GPU holds at once; what STREAM launches.
@@ -76,18 +91,26 @@ struct MmaSync {
   }
 
   /// Whether cp.async copies the operand; otherwise it passes through registers.
-  static bool is_async(int align_bytes, const DeviceSpec& device) {
-    return compute_capability(device) >= 80 && align_bytes >= 4;
+  static bool is_async(const Problem& problem, int align_bytes, const DeviceSpec& device) {
+    return compute_capability(device) >= 80 && (align_bytes >= 4 || is_unaligned(problem, align_bytes, device));
   }
 
   /// Elements of operands that are copied by fewer than 16 bytes, for each multiply-add.
-  static double narrow_elements(const Problem& problem, const Params& p) {
-    return (problem.align.a < 16 ? 1.0 / p.bn : 0) + (problem.align.b < 16 ? 1.0 / p.bm : 0);
+  static double narrow_elements(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const auto is_narrow = [&](int align) { return align < kUnitBytes && !is_unaligned(problem, align, device); };
+    return (is_narrow(problem.align.a) ? 1.0 / p.bn : 0) + (is_narrow(problem.align.b) ? 1.0 / p.bm : 0);
+  }
+
+  /// What is read of lines, which touch a sector more where they are not aligned, by what they have.
+  static double touched_share(const Problem& problem, int align_bytes, double line_bytes, const DeviceSpec& device) {
+    constexpr double kSectorBytes = 32;
+    return is_unaligned(problem, align_bytes, device) ? 1 + kSectorBytes / line_bytes : 1;
   }
 
   /// Sums, two steps' pieces, units that pass through registers, and addresses and the like, as ptxas reports.
   static int registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const int staged = (is_async(problem.align.a, device) ? 0 : p.bm) + (is_async(problem.align.b, device) ? 0 : p.bn);
+    const int staged = (is_async(problem, problem.align.a, device) ? 0 : p.bm) +
+                       (is_async(problem, problem.align.b, device) ? 0 : p.bn);
     return sums(problem, p) + 2 * (piece_bytes(problem, p) / 8) * (p.wm + p.wn) / kPieceRows +
            staged * p.bk_bytes / 4 / threads(p) + whole(model_numbers(device).mma_registers);
   }
@@ -110,8 +133,9 @@ struct MmaSync {
     rules.worth(p.min_blocks == 4 || need * threads(p) * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
                 "MIN_BLOCKS uses at least half of the registers");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
-    rules.must(p.stream == 0 || shared_memory_allows(p, device), "STREAM needs MIN_BLOCKS blocks per SM at once");
-    rules.worth(shared_memory_allows(p, device), "shared memory allows MIN_BLOCKS blocks per SM");
+    rules.must(p.stream == 0 || shared_memory_allows(problem, p, device),
+               "STREAM needs MIN_BLOCKS blocks per SM at once");
+    rules.worth(shared_memory_allows(problem, p, device), "shared memory allows MIN_BLOCKS blocks per SM");
     rules.worth(p.bk_bytes <= 128 || element_bytes(problem) == 8, "stages of 32 elements are deep enough");
     rules.worth(p.bm <= 32 || problem.m > p.bm / 2, "a tile is not twice as high as C");
     rules.worth(p.bn <= 32 || problem.n > p.bn / 2, "a tile is not twice as wide as C");
@@ -153,7 +177,7 @@ struct MmaSync {
     gemm.grid = grid_of(p.stream == 1 ? sharers : tiles_of_c(problem, p.bm, p.bn) * p.split, p.split);
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
-    gemm.smem_bytes = shared_bytes(p);
+    gemm.smem_bytes = shared_bytes(problem, p, device);
     gemm.args = blas_arguments();
     gemm.args.insert(gemm.args.end(),
                      {partial, shared.tiles, shared.flags, k_tiles_of_part(problem, p.split, bk(problem, p))});
@@ -175,7 +199,9 @@ struct MmaSync {
     const PrecisionTraits& types = traits(problem.precision);
     const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // A piece has them along k.
     const double products = p.wm * p.wn / (kPieceRows * kPieceColumns);
-    const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
+    const double reads_a = is_unaligned(problem, problem.align.a, device) ? kUnalignedReads : 1;
+    const double reads_b = is_unaligned(problem, problem.align.b, device) ? kUnalignedReads : 1;
+    const double loads = (p.wm * reads_a + p.wn * reads_b) / kPieceRows;
     const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
     work.unit = types.unit;
@@ -184,13 +210,15 @@ struct MmaSync {
     // 4 for each element along k.
     work.issue_slots_per_fma =
         (products + numbers.mma_load_slots * loads + numbers.mma_piece_slots) / (products * 4 * elements) +
-        numbers.mma_narrow_slots * narrow_elements(problem, p);
+        numbers.mma_narrow_slots * narrow_elements(problem, p, device);
     const double bytes_a = static_cast<double>(p.bm) * types.a.bytes;
     const double bytes_b = static_cast<double>(p.bn) * types.b.bytes;
-    work.bytes_per_k = bytes_a + bytes_b;
-    work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn) +
+    work.bytes_per_k =
+        bytes_a * touched_share(problem, problem.align.a, transposes_a(problem.layout) ? bytes_a : p.bk_bytes, device) +
+        bytes_b * touched_share(problem, problem.align.b, transposes_b(problem.layout) ? p.bk_bytes : bytes_b, device);
+    work.smem_bytes_per_fma = (reads_a * p.wm + reads_b * p.wn) * types.a.bytes / (p.wm * p.wn) +
                               static_cast<double>(p.bm + p.bn) * types.a.bytes / (p.bm * p.bn);  // read and written
-    if (std::min(problem.align.a, problem.align.b) == 16 && is_async(16, device)) {
+    if (std::min(problem.align.a, problem.align.b) == kUnitBytes && is_async(problem, kUnitBytes, device)) {
       work.fetch = Fetch::copies;
       work.in_place_a = bytes_a;
       work.in_place_b = bytes_b;

@@ -9,8 +9,9 @@
 //        WN
 //
 // Operands lie in shared memory as they are stored, and ldmatrix reads pieces of them, transposing 16-bit elements that
-// lie along m or n; others that do are read one by one. Where fewer than 4 bytes can be copied at once, and before
-// compute capability 8.0, operands pass through registers. What lies outside of A and B becomes zeros.
+// lie along m or n; others that do are read one by one. Rows of 16-bit elements that begin at odd ones are copied by
+// unaligned_tile.cuh. Elements of a byte that do, and all before compute capability 8.0, pass through registers. What
+// lies outside of A and B becomes zeros.
 //
 // Blocks may share a tile's steps along k, as split.cuh says; reduce() adds their sums in a fixed order.
 //
@@ -25,14 +26,12 @@
 #include "mmtune/reduce.cuh"
 #include "mmtune/shares.cuh"
 
-using LoaderA = TileLoader<InputA, BM, !TRANSPOSE_A, VA>;
-using LoaderB = TileLoader<InputB, BN, TRANSPOSE_B, VB>;
-using TileA = LoaderA::Shape;
-using TileB = LoaderB::Shape;
+using LoaderA = TileLoaderOf<InputA, BM, !TRANSPOSE_A, VA>::type;
+using LoaderB = TileLoaderOf<InputB, BN, TRANSPOSE_B, VB>::type;
 
 struct Shared {
-  alignas(128) unsigned char a[STAGES][TileA::BYTES];
-  alignas(128) unsigned char b[STAGES][TileB::BYTES];
+  alignas(128) unsigned char a[STAGES][LoaderA::BYTES];
+  alignas(128) unsigned char b[STAGES][LoaderB::BYTES];
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 
@@ -45,11 +44,12 @@ struct Pieces {
   Piece<InputA> a[PIECES_M];
   Piece<InputB> b[PIECES_N];
 
-  __device__ __forceinline__ void load(const Shared& shared, int stage, int row0, int column0, int step) {
+  __device__ __forceinline__ void load(const Fetcher<Shared, LoaderA, LoaderB>& from, int stage, int row0, int column0,
+                                       int step) {
 #pragma unroll
-    for (int i = 0; i < PIECES_M; ++i) TileA::load<false>(a[i], shared.a[stage], row0 + 16 * i, step);
+    for (int i = 0; i < PIECES_M; ++i) from.a.load<false>(a[i], from.shared.a[stage], row0 + 16 * i, step);
 #pragma unroll
-    for (int j = 0; j < PIECES_N; ++j) TileB::load<true>(b[j], shared.b[stage], column0 + 16 * j, step);
+    for (int j = 0; j < PIECES_N; ++j) from.b.load<true>(b[j], from.shared.b[stage], column0 + 16 * j, step);
   }
 
   // Rounds them first, which waits for what was loaded.

@@ -1,5 +1,6 @@
 // Configurations of `mma_sync` that won somewhere, by problem: on an NVIDIA H200 with NVRTC 13.0
-// (bench/results/nvidia-h200/tensor_vs_cublas.csv), and of searches that tried every candidate of a list.
+// (bench/results/nvidia-h200/tensor_vs_cublas.csv), and of searches that tried every candidate of a list; those with
+// odd extents on an H100 (docs/lab/2026-11-27-odd-rows.md).
 #pragma once
 
 #include "templates/family/family.h"
@@ -18,6 +19,10 @@ inline std::span<const Proven> proven_mma_sync() {
       {bf16, 1, 8192, 8192, "BM=32 BN=128 BK_BYTES=64 WM=32 WN=64 STAGES=4 MIN_BLOCKS=4 GROUP=1 SPLIT=4"},
       {bf16, 8192, 1, 8192, "BM=128 BN=32 BK_BYTES=128 WM=32 WN=32 STAGES=3 MIN_BLOCKS=2 GROUP=16 SPLIT=4"},
       {bf16, 16, 8192, 8192, "BM=32 BN=64 BK_BYTES=128 WM=32 WN=32 STAGES=4 MIN_BLOCKS=4 GROUP=1 SPLIT=2"},
+      {bf16, 16, 2047, 2047, "BM=32 BN=128 BK_BYTES=128 WM=32 WN=32 STAGES=4 MIN_BLOCKS=2 GROUP=1 SPLIT=8"},
+      {bf16, 16, 50257, 2047, "BM=32 BN=128 BK_BYTES=128 WM=32 WN=64 STAGES=2 MIN_BLOCKS=3 GROUP=1"},
+      {bf16, 64, 50257, 2047, "BM=64 BN=256 BK_BYTES=128 WM=64 WN=64 STAGES=2 MIN_BLOCKS=2 GROUP=1 STREAM=1"},
+      {bf16, 64, 50257, 2047, "BM=64 BN=256 BK_BYTES=32 WM=64 WN=64 STAGES=6 MIN_BLOCKS=2 GROUP=1 STREAM=1"},
       {tf32, 256, 256, 256, "BM=32 BN=32 BK_BYTES=128 WM=16 WN=16 STAGES=5 MIN_BLOCKS=4 GROUP=4"},
       {tf32, 16, 8192, 8192, "BM=32 BN=256 BK_BYTES=64 WM=32 WN=64 STAGES=6 GROUP=1 SPLIT=4"},
       {fp64, 127, 127, 127, "BM=32 BN=32 BK_BYTES=128 WM=32 WN=16 STAGES=3 MIN_BLOCKS=4 GROUP=4 SPLIT=4"},

@@ -37,6 +37,7 @@ void gather(const void* value, void* all, int bytes);
 unsigned shared_address(const void* pointer);
 void* own_shared(unsigned address, int bytes);
 void copy_async(unsigned target, const void* source, int bytes, bool valid);
+void copy_unit_async(unsigned target, const void* source, int skipped, int bytes);
 void commit_copies();
 void wait_copies(int pending);
 void barrier_init(unsigned barrier, int count);

@@ -14,6 +14,10 @@ inline void copy_async(unsigned target, const void* source, bool valid) {
   mmtune::shim::copy_async(target, source, BYTES, valid);
 }
 
+inline void copy_unit_async(unsigned target, const void* source, int skipped, int bytes) {
+  mmtune::shim::copy_unit_async(target, source, skipped, bytes);
+}
+
 inline void commit_copies() { mmtune::shim::commit_copies(); }
 
 template <int PENDING>
