@@ -69,6 +69,8 @@ std::vector<Case> covering_cases() {
       {"mma_sync", Precision::fp16_fp32, kNt, "STREAM=1 BK_BYTES=32"},
       {"mma_sync", Precision::tf32, kTn, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
       {"mma_sync", Precision::int8, kNn, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
+      {"mma_sync", Precision::bf16, kNt, "PACK=1 STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
+      {"mma_sync", Precision::fp16, kTn, "PACK=2 SPLIT=2"},
       {"wgmma", Precision::fp16, kTn, "BM=64 BN=64 PINGPONG=1 GROUP=4 LATE=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=192 BN=192 CONSUMERS=3"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=176 BN=64 CONSUMERS=1 SPLIT=4"},

@@ -14,7 +14,8 @@ namespace {
 
 struct MmaSync {
   struct Params {
-    Param bm{64}, bn{64}, bk_bytes{64}, wm{32}, wn{32}, stages{3}, min_blocks{1}, group{8}, split{1}, stream{0};
+    Param bm{64}, bn{64}, bk_bytes{64}, wm{32}, wn{32}, stages{3}, min_blocks{1}, group{8}, split{1}, pack{0},
+        stream{0};
   };
 
   static constexpr std::string_view kName = "mma_sync";
@@ -23,7 +24,8 @@ struct MmaSync {
 
   static constexpr int kPieceRows = 16;  ///< the rows that an instruction multiplies
   static constexpr double kPieceColumns = 8;
-  static constexpr int kUnitBytes = 16;  ///< what is copied at once of aligned operands, and of some others
+  static constexpr int kPackThreads = 256;  ///< those of a block of pack()
+  static constexpr int kUnitBytes = 16;     ///< what is copied at once of aligned operands, and of some others
   /// How often more than an aligned piece an unaligned one is read: by two loads for each of four words.
   static constexpr double kUnalignedReads = 8;
 
@@ -38,6 +40,7 @@ struct MmaSync {
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
         {"SPLIT", &Params::split, {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}, "blocks that share one tile's k"},
+        {"PACK", &Params::pack, {{0, "none"}, {1, "A"}, {2, "B"}}, "the operand that is first copied to aligned rows"},
         {"STREAM", &Params::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
     };
     return rows;
@@ -57,6 +60,16 @@ struct MmaSync {
   }
   static int bk(const Problem& problem, const Params& p) { return p.bk_bytes / element_bytes(problem); }
 
+  static bool packs_a(const Problem& problem, const Params& p) { return p.pack == 1 && problem.align.a < kUnitBytes; }
+  static bool packs_b(const Problem& problem, const Params& p) { return p.pack == 2 && problem.align.b < kUnitBytes; }
+  /// The alignment of what gemm() reads.
+  static int align_a(const Problem& problem, const Params& p) {
+    return packs_a(problem, p) ? kUnitBytes : problem.align.a;
+  }
+  static int align_b(const Problem& problem, const Params& p) {
+    return packs_b(problem, p) ? kUnitBytes : problem.align.b;
+  }
+
   /// Whether unaligned_tile.cuh copies an operand, and its words are read as two elements.
   static bool is_unaligned(const Problem& problem, int align_bytes, const DeviceSpec& device) {
     return compute_capability(device) >= 80 && element_bytes(problem) == 2 && align_bytes == 2;
@@ -65,8 +78,8 @@ struct MmaSync {
     const int depth = bk(problem, p);
     const int lines_a = transposes_a(problem.layout) ? depth : p.bm;
     const int lines_b = transposes_b(problem.layout) ? p.bn : depth;
-    const int units = (is_unaligned(problem, problem.align.a, device) ? lines_a : 0) +
-                      (is_unaligned(problem, problem.align.b, device) ? lines_b : 0);  // one a line more
+    const int units = (is_unaligned(problem, align_a(problem, p), device) ? lines_a : 0) +
+                      (is_unaligned(problem, align_b(problem, p), device) ? lines_b : 0);  // one a line more
     return p.stages * ((p.bm + p.bn) * p.bk_bytes + units * kUnitBytes);
   }
 
@@ -98,7 +111,7 @@ struct MmaSync {
   /// Elements of operands that are copied by fewer than 16 bytes, for each multiply-add.
   static double narrow_elements(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const auto is_narrow = [&](int align) { return align < kUnitBytes && !is_unaligned(problem, align, device); };
-    return (is_narrow(problem.align.a) ? 1.0 / p.bn : 0) + (is_narrow(problem.align.b) ? 1.0 / p.bm : 0);
+    return (is_narrow(align_a(problem, p)) ? 1.0 / p.bn : 0) + (is_narrow(align_b(problem, p)) ? 1.0 / p.bm : 0);
   }
 
   /// What is read of lines, which touch a sector more where they are not aligned, by what they have.
@@ -109,8 +122,8 @@ struct MmaSync {
 
   /// Sums, two steps' pieces, units that pass through registers, and addresses and the like, as ptxas reports.
   static int registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const int staged = (is_async(problem, problem.align.a, device) ? 0 : p.bm) +
-                       (is_async(problem, problem.align.b, device) ? 0 : p.bn);
+    const int staged = (is_async(problem, align_a(problem, p), device) ? 0 : p.bm) +
+                       (is_async(problem, align_b(problem, p), device) ? 0 : p.bn);
     return sums(problem, p) + 2 * (piece_bytes(problem, p) / 8) * (p.wm + p.wn) / kPieceRows +
            staged * p.bk_bytes / 4 / threads(p) + whole(model_numbers(device).mma_registers);
   }
@@ -132,6 +145,11 @@ struct MmaSync {
     if (!rules.ok()) return;
     rules.worth(p.min_blocks == 4 || need * threads(p) * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
                 "MIN_BLOCKS uses at least half of the registers");
+    rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK copies an operand that is not aligned");
+    const std::int64_t packed = p.pack == 1 ? problem.m : problem.n, other = p.pack == 1 ? problem.n : problem.m;
+    rules.worth(p.pack == 0 || 4 * packed <= other, "PACK copies the smaller operand");
+    rules.worth(p.pack == 0 || is_unaligned(problem, p.pack == 1 ? problem.align.b : problem.align.a, device),
+                "PACK is for an operand beside one that is read by words");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
@@ -162,23 +180,35 @@ struct MmaSync {
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     LaunchPlan plan;
-    plan.constants = {
-        {"PIECE_BYTES", piece_bytes(problem, p)},       {"VA", vector_width(problem.align.a, types.a)},
-        {"VB", vector_width(problem.align.b, types.b)}, {"VC", vector_width(problem.align.c, types.c)},
-        {"PROMOTE", promotion_stages(problem, p)},      {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
-        {"PREPARE_THREADS", kPrepareThreads},           {"REDUCE_THREADS", kReduceThreads}};
+    plan.constants = {{"PIECE_BYTES", piece_bytes(problem, p)},
+                      {"VA", vector_width(align_a(problem, p), types.a)},
+                      {"VB", vector_width(align_b(problem, p), types.b)},
+                      {"VC", vector_width(problem.align.c, types.c)},
+                      {"PROMOTE", promotion_stages(problem, p)},
+                      {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
+                      {"PREPARE_THREADS", kPrepareThreads},
+                      {"REDUCE_THREADS", kReduceThreads},
+                      {"PACK_THREADS", kPackThreads},
+                      {"PACK_VECTOR", vector_width(packs_a(problem, p) ? problem.align.a : problem.align.b, types.a)}};
     plan.needs = problem.align;
+    const MatrixArgs copy = p.pack > 0 ? add_copy(plan, problem, p) : MatrixArgs{};
+    const MatrixArgs a = packs_a(problem, p) ? copy : stored(Operand::a);
+    const MatrixArgs b = packs_b(problem, p) ? copy : stored(Operand::b);
     const Arg partial = add_partial_sums(plan, problem, p.split);
     const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
     const std::int64_t tile_bytes = static_cast<std::int64_t>(p.bm) * p.bn * types.accumulator.bytes;
     const SharedSums shared = add_shared_sums(plan, sharers, tile_bytes);
-    if (p.stream == 1) plan.steps.push_back(prepare_step(shared.flags));
+    if (p.pack > 0) {
+      plan.steps.push_back(pack_step(problem, p, copy, shared.flags));
+    } else if (p.stream == 1) {
+      plan.steps.push_back(prepare_step(shared.flags));
+    }
     LaunchStep gemm;
     gemm.grid = grid_of(p.stream == 1 ? sharers : tiles_of_c(problem, p.bm, p.bn) * p.split, p.split);
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p, device);
-    gemm.args = blas_arguments();
+    gemm.args = blas_arguments(a, b);
     gemm.args.insert(gemm.args.end(),
                      {partial, shared.tiles, shared.flags, k_tiles_of_part(problem, p.split, bk(problem, p))});
     plan.steps.push_back(std::move(gemm));
@@ -187,6 +217,39 @@ struct MmaSync {
     plan.work = estimate(problem, p, device);
     plan.work.kept_bytes = shared.kept_bytes;
     return plan;
+  }
+
+  static StoredShape packed_shape(const Problem& problem, const Params& p) {
+    return packs_a(problem, p) ? stored_a(problem) : stored_b(problem);
+  }
+  /// The bytes of a row of the copy.
+  static std::int64_t row_bytes(const Problem& problem, const Params& p) {
+    return ceil_div(packed_shape(problem, p).columns * element_bytes(problem), kUnitBytes) * kUnitBytes;
+  }
+  static MatrixArgs add_copy(LaunchPlan& plan, const Problem& problem, const Params& p) {
+    const std::int64_t bytes = row_bytes(problem, p);
+    return {plan.workspace.add("copy", packed_shape(problem, p).rows * bytes),
+            Arg::number(bytes / element_bytes(problem))};
+  }
+  static LaunchStep pack_step(const Problem& problem, const Params& p, const MatrixArgs& copy, Arg flags) {
+    const bool is_a = packs_a(problem, p);
+    const Operand operand = is_a ? Operand::a : Operand::b;
+    // Extents, so that nothing is read where k is 0 or alpha is.
+    const Arg extent = Arg::extent(is_a ? Extent::m : Extent::n), k = Arg::extent(Extent::k);
+    const bool is_along_k = is_a ? !transposes_a(problem.layout) : transposes_b(problem.layout);
+    LaunchStep pack;
+    pack.kernel = "pack";
+    pack.grid.x = std::max<std::int64_t>(
+        1, ceil_div(packed_shape(problem, p).rows * (row_bytes(problem, p) / kUnitBytes), kPackThreads));
+    pack.block.x = kPackThreads;
+    pack.args = {(is_along_k ? extent : k).as("rows"),
+                 (is_along_k ? k : extent).as("columns"),
+                 Arg::operand(operand).as("source"),
+                 Arg::ld(operand).as("ld"),
+                 copy.address.as("copy"),
+                 copy.ld.as("copy_ld"),
+                 flags};
+    return pack;
   }
 
   static int vector_width(int align_bytes, const FormatTraits& format) {
@@ -199,8 +262,8 @@ struct MmaSync {
     const PrecisionTraits& types = traits(problem.precision);
     const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // A piece has them along k.
     const double products = p.wm * p.wn / (kPieceRows * kPieceColumns);
-    const double reads_a = is_unaligned(problem, problem.align.a, device) ? kUnalignedReads : 1;
-    const double reads_b = is_unaligned(problem, problem.align.b, device) ? kUnalignedReads : 1;
+    const double reads_a = is_unaligned(problem, align_a(problem, p), device) ? kUnalignedReads : 1;
+    const double reads_b = is_unaligned(problem, align_b(problem, p), device) ? kUnalignedReads : 1;
     const double loads = (p.wm * reads_a + p.wn * reads_b) / kPieceRows;
     const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
@@ -213,16 +276,18 @@ struct MmaSync {
         numbers.mma_narrow_slots * narrow_elements(problem, p, device);
     const double bytes_a = static_cast<double>(p.bm) * types.a.bytes;
     const double bytes_b = static_cast<double>(p.bn) * types.b.bytes;
-    work.bytes_per_k =
-        bytes_a * touched_share(problem, problem.align.a, transposes_a(problem.layout) ? bytes_a : p.bk_bytes, device) +
-        bytes_b * touched_share(problem, problem.align.b, transposes_b(problem.layout) ? p.bk_bytes : bytes_b, device);
+    work.bytes_per_k = bytes_a * touched_share(problem, align_a(problem, p),
+                                               transposes_a(problem.layout) ? bytes_a : p.bk_bytes, device) +
+                       bytes_b * touched_share(problem, align_b(problem, p),
+                                               transposes_b(problem.layout) ? p.bk_bytes : bytes_b, device);
     work.smem_bytes_per_fma = (reads_a * p.wm + reads_b * p.wn) * types.a.bytes / (p.wm * p.wn) +
                               static_cast<double>(p.bm + p.bn) * types.a.bytes / (p.bm * p.bn);  // read and written
-    if (std::min(problem.align.a, problem.align.b) == kUnitBytes && is_async(problem, kUnitBytes, device)) {
+    if (std::min(align_a(problem, p), align_b(problem, p)) == kUnitBytes && is_async(problem, kUnitBytes, device)) {
       work.fetch = Fetch::copies;
       work.in_place_a = bytes_a;
       work.in_place_b = bytes_b;
     }
+    work.copies_first = p.pack > 0;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem, p);

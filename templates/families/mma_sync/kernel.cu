@@ -13,6 +13,8 @@
 // unaligned_tile.cuh. Elements of a byte that do, and all before compute capability 8.0, pass through registers. What
 // lies outside of A and B becomes zeros.
 //
+// PACK > 0 first copies the operand that it names to aligned rows: the smaller one, which several warps of a block read.
+//
 // Blocks may share a tile's steps along k, as split.cuh says; reduce() adds their sums in a fixed order.
 //
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
@@ -21,6 +23,7 @@
 //
 // PROMOTE: stages after which sums are added to sums in the accumulator's format; 0: never, they are in it.
 #include "mmtune/batch.cuh"
+#include "mmtune/copy_rows.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/mma_product.cuh"
 #include "mmtune/reduce.cuh"
@@ -115,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
          PerProduct<u32*> flags, i64 k_tiles) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
-  if constexpr (STREAM == 0) wait_for_previous();  // With STREAM the second step waits.
+  if constexpr (STREAM == 0 || PACK > 0) wait_for_previous();  // With STREAM, the second step waits later.
   if constexpr (SPLIT == 0) launch_dependents();
   const i64 k_tiles_of_block = k_tiles_of_part(ceil_div(k, Call::BK), k_tiles);
   const Call call{{m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial}, sums, flags};
@@ -126,9 +129,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
 }
 
-// What must be done before a gemm that shares tiles.
+// What must be done before a gemm that shares tiles and does not pack.
 extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
   prepare_flags<BLOCKS, PREPARE_THREADS>(flags);
+}
+
+// Copies the operand that PACK names; both have elements of one type.
+extern "C" __global__ void __launch_bounds__(PACK_THREADS)
+    pack(i64 rows, i64 columns, PerProduct<const InputA*> source, i64 ld, PerProduct<InputA*> copy, i64 copy_ld,
+         PerProduct<u32*> flags) {
+  wait_for_previous();
+  if constexpr (PACK > 0) {
+    if (STREAM == 1 && blockIdx.x == 0) lower_flags<BLOCKS, PACK_THREADS>(flags);
+    const i64 unit = static_cast<i64>(blockIdx.x) * PACK_THREADS + threadIdx.x;
+    if (unit < rows * units_of_row<InputA>(copy_ld)) {
+      copy_unit<PACK_VECTOR, InputA>(source, ld, columns, copy, copy_ld, unit);
+    }
+  }
+  launch_dependents();
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
