@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "templates/family/families.h"
-#include "templates/family/split_k.h"
 #include "templates/model/cost.h"
 
 namespace mmtune {
@@ -27,12 +26,6 @@ Problem without_alignment(Problem problem) {
 Problem rendered_for(const Entry& entry, Problem problem) {
   problem.align = entry.problem.align;
   return problem;
-}
-
-/// The configuration with another one's SPLIT, if that has a position.
-Config with_split_of(Config config, const Config& other, std::optional<std::size_t> position) {
-  if (position && *position < other.settings().size()) config.set(*position, other.settings()[*position].value);
-  return config;
 }
 
 // One program for all sizes and alignments of a precision and layout.
@@ -79,57 +72,8 @@ DispatchTable::DispatchTable(DeviceSpec device, StoredKernels kernels) : device_
     add_variant(number, variants);
   }
   for (std::size_t i = 0; i < kGroups; ++i) groups_[i].sizes = NearestSizes(problems[i], numbers[i]);
+  for (Group& group : groups_) add_other_clusters(group);
   add_times(kernels.times, variants);
-}
-
-/// `known` are the variants of kernels that came before.
-void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
-  Tuned& entry = entries_[number];
-  const auto is_same = [&](std::uint32_t variant) {
-    const Tuned& other = entries_[variants_[variant].first];
-    if (other.problem.align != entry.problem.align) return false;
-    if (other.kernel == entry.kernel) return true;
-    return other.kernel->binary_hash == entry.kernel->binary_hash && has_config_of(variants_[variant], *entry.kernel);
-  };
-  if (const auto found = known.find(entry.kernel.get()); found != known.end() && is_same(found->second)) {
-    entry.variant = found->second;
-    return;
-  }
-  Group& group = groups_[group_index(entry.problem)];
-  const auto same = std::find_if(group.variants.begin(), group.variants.end(), is_same);
-  if (same != group.variants.end()) {
-    entry.variant = *same;
-  } else {
-    entry.variant = static_cast<std::uint32_t>(variants_.size());
-    const StoredKernel& kernel = *entry.kernel;
-    const KernelModel model(*kernel.family, kernel.config, entry.problem, device_, kernel.registers);
-    variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
-                         plan_of(entry, entry.problem).needs});
-    if (model.splits_at_launch()) variants_.back().split = split_position(*kernel.family);
-    for (const std::uint32_t other : group.variants) {
-      const Entry& first = entries_[variants_[other].first];
-      if (first.kernel->binary_hash == kernel.binary_hash || !has_config_of(variants_[other], kernel)) continue;
-      if (variants_[other].split != variants_.back().split) continue;  // A program of parts is none of whole sums.
-      const Alignment &align = entry.problem.align, &of_other = first.problem.align;
-      if (satisfies(of_other, align)) variants_.back().wider.push_back(other);
-      if (satisfies(align, of_other)) variants_[other].wider.push_back(entry.variant);
-    }
-    group.variants.push_back(entry.variant);
-  }
-  known[entry.kernel.get()] = entry.variant;
-}
-
-/// Whether a variant is of this kernel's family and configuration, but for SPLIT where the launch says it.
-bool DispatchTable::has_config_of(const Variant& variant, const StoredKernel& kernel) const {
-  const StoredKernel& other = *entries_[variant.first].kernel;
-  return other.family == kernel.family && with_split_of(other.config, kernel.config, variant.split) == kernel.config;
-}
-
-std::uint32_t DispatchTable::Group::number_of(const KernelModel& model) {
-  const auto same = std::find(models.begin(), models.end(), model);
-  const auto number = static_cast<std::uint32_t>(same - models.begin());
-  if (same == models.end()) models.push_back(model);
-  return number;
 }
 
 std::size_t DispatchTable::group_index(const Problem& problem) {
@@ -189,7 +133,7 @@ std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Weighed& we
   const auto as = [&](std::uint32_t number) {
     const Variant& variant = variants_[number];
     const Tuned& entry = entries_[variant.first];
-    Config config = entry.kernel->config;
+    Config config = variant.config;
     if (variant.split) config.set(*variant.split, weighed.parts);
     return runnable(entry, config, variant.needs, problem);
   };

@@ -140,16 +140,20 @@ class DispatchTable {
 
  private:
   static constexpr std::uint32_t kNone = -1U;
+  static constexpr std::size_t kMostWeighed = 512;  // the most kernels: each takes up to a tenth of a microsecond
 
   struct Tuned : Entry {
     std::uint32_t variant = 0;
     std::uint32_t next = kNone;  ///< the next entry of the bucket
   };
-  /// A kernel rendered for an alignment; with whatever SPLIT, where that comes with the launch.
+  /// A kernel rendered for an alignment, with clusters of one shape; with whatever SPLIT, where that comes with the
+  /// launch.
   struct Variant {
-    std::uint32_t first = 0;   ///< the first entry that has it
-    std::uint32_t number = 0;  ///< the number among the variants of its group
-    std::uint32_t model = 0;   ///< the number among the models of its group
+    std::uint32_t first = 0;        ///< the first entry that has it or, with other clusters, its program
+    std::uint32_t number = 0;       ///< the number among the variants of its group
+    std::uint32_t measured_as = 0;  ///< its number or, where no entry has it, that of one with its program
+    std::uint32_t model = 0;        ///< the number among the models of its group
+    Config config;                  ///< the first entry's configuration, but for clusters
     Alignment needs;
     std::optional<std::size_t> split = {};  ///< the position of SPLIT, where it comes with the launch
     std::vector<std::uint32_t> wider = {};  ///< the same configuration, rendered for operands aligned to more
@@ -185,7 +189,10 @@ class DispatchTable {
   using Variants = std::unordered_map<const StoredKernel*, std::uint32_t>;  ///< the numbers of the entries' kernels
   std::size_t bucket_of(const Problem& shape) const { return ProblemHash{}(shape) % buckets_.size(); }
   void add_variant(std::uint32_t number, Variants& known);
-  bool has_config_of(const Variant& variant, const StoredKernel& kernel) const;
+  std::uint32_t add_launch(std::uint32_t first, const Config& config);
+  void add_other_clusters(Group& group);
+  bool has_program_of(const Variant& variant, const Entry& entry) const;
+  bool has_config(const Variant& variant, const Family& family, const Config& config) const;
   void add_times(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
   double model_us(const Variant& variant, const Entry& entry, const Problem& problem) const;
@@ -200,6 +207,7 @@ class DispatchTable {
   std::optional<Runnable> nearest(const Problem& problem) const;
   std::vector<std::uint32_t> rivals(const Problem& problem, const MeasuredTimes::Around& around,
                                     std::uint32_t near) const;
+  static std::string launched_with(const Runnable& runnable);
   Choice best_of_all(Match match, Runnable near, const Problem& problem, const Problem& given, Policy policy,
                      std::int64_t products) const;
   Choice make(Match match, Runnable runnable, double expected_us, const Problem& problem, std::string why) const;

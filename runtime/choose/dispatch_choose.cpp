@@ -13,9 +13,8 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kMostWeighed = 512;  // the most kernels: each takes up to a tenth of a microsecond
-constexpr double kWorthTrying = 1.5;       // A kernel that is expected to take so many times as long is no alternative.
-constexpr double kSurer = 1.03;            // Another SPLIT than that of the nearest size must be faster by so much.
+constexpr double kWorthTrying = 1.5;  // A kernel that is expected to take so many times as long is no alternative.
+constexpr double kSurer = 1.03;       // Another SPLIT than that of the nearest size must be faster by so much.
 
 }  // namespace
 
@@ -52,6 +51,7 @@ class DispatchTable::Weighing {
     for (const std::uint32_t number : numbers) {
       const Variant& variant = table.variants_[number];
       if (!satisfies(problem.align, variant.needs)) continue;
+      if (variant.measured_as != variant.number && !group_.models[variant.model].fills_clusters(problem)) continue;
       const double least_us = group_.models[variant.model].least_us(problem, table.device_, products);
       kernels_.push_back(weighed(number, {least_us, 0}));
       kernels_.back().is_bound = true;
@@ -114,9 +114,9 @@ class DispatchTable::Weighing {
   Weighed weighed(std::uint32_t number, const Modelled& modelled) const {
     const Variant& variant = table_.variants_[number];
     const double model = modelled.us / static_cast<double>(products_);
-    const double expected = model * around_.factor(variant.number);
-    return {number, modelled.parts, expected,
-            policy_ == Policy::model ? model : expected * around_.caution(variant.number)};
+    const double expected = model * around_.factor(variant.measured_as);
+    const double caution = around_.caution(variant.number);
+    return {number, modelled.parts, expected, policy_ == Policy::model ? model : expected * caution};
   }
 
   static bool is_better(const Weighed& x, const Weighed& y) {
@@ -150,6 +150,18 @@ Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t p
                              : fmt::format("no tuned kernel can run {}", to_string(given)));
 }
 
+/// What its launch says otherwise than the entry's, as " with CLUSTER_M=4"; empty if nothing.
+std::string DispatchTable::launched_with(const Runnable& runnable) {
+  std::string text;
+  const std::vector<Setting>& stored = runnable.entry->kernel->config.settings();
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const Setting& setting = runnable.config.settings()[i];
+    if (setting == stored[i]) continue;
+    text += fmt::format("{}{}={}", text.empty() ? " with " : " ", setting.name, setting.value);
+  }
+  return text;
+}
+
 /// `near` is the kernel of the nearest tuned size that can run, or of this size: `match` says so.
 Choice DispatchTable::best_of_all(Match match, Runnable near, const Problem& problem, const Problem& given,
                                   Policy policy, std::int64_t products) const {
@@ -163,9 +175,10 @@ Choice DispatchTable::best_of_all(Match match, Runnable near, const Problem& pro
   for (Weighed each = weighed.take(); each.variant != near_entry.variant; each = weighed.take()) {
     auto rival = runnable(each, problem);
     if (!rival) continue;
-    std::string why = fmt::format("{}, but by {} the kernel of {} is expected to be {:.2f} times as fast{}", near_text,
-                                  policy == Policy::model ? "the model" : "stored times",
-                                  to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us, in_batch);
+    std::string why =
+        fmt::format("{}, but by {} the kernel of {}{} is expected to be {:.2f} times as fast{}", near_text,
+                    policy == Policy::model ? "the model" : "stored times", to_string(rival->entry->problem),
+                    launched_with(*rival), of_near.cautious_us / each.cautious_us, in_batch);
     return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
   }
   if (of_near.parts != parts_of(variants_[near_entry.variant], near_entry)) {
@@ -191,13 +204,13 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
   const Tuned& near_entry = *static_cast<const Tuned*>(near->entry);
   std::vector<Choice> others;
   std::optional<double> chosen_us;
-  std::set<std::uint32_t> offered;  // the variants: a wider one may also stand for a narrower one
+  std::set<std::pair<const Entry*, std::string>> offered;  // A wider kernel may also stand for a narrower one.
   Weighing weighed(*this, problem, near_entry, Policy::measured, 1);
   while (others.size() < most && !weighed.empty()) {
     const Weighed each = weighed.take();
     if (chosen_us && each.expected_us > kWorthTrying * *chosen_us) continue;
     auto rival = runnable(each, problem);
-    if (!rival || !offered.insert(static_cast<const Tuned*>(rival->entry)->variant).second) continue;
+    if (!rival || !offered.emplace(rival->entry, rival->config.text()).second) continue;
     const bool is_near = each.variant == near_entry.variant && rival->config == near->config;
     if (!chosen_us) {  // This is what choose() takes.
       chosen_us = each.expected_us;

@@ -82,6 +82,11 @@ double KernelModel::least_us(const Problem& problem, const DeviceSpec& device, s
   return mmtune::least_us(problem, cost, device, products);
 }
 
+bool KernelModel::fills_clusters(const Problem& problem) const {
+  return problem.m > std::int64_t{cost_.tile_m} * (cost_.cluster_m / 2) &&
+         problem.n > std::int64_t{cost_.tile_n} * (cost_.cluster_n / 2);
+}
+
 // What a workspace has for results are their parts.
 double KernelModel::workspace_bytes(const Problem& problem, int parts) const {
   const double share = parts == 0 ? 1 : static_cast<double>(parts) / cost_.split_k;

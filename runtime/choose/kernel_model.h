@@ -30,6 +30,9 @@ class KernelModel {
   /// The bytes of workspace, about as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem, int parts = 0) const;
 
+  /// Whether more than half of a cluster's blocks along m have a tile of C, and along n.
+  bool fills_clusters(const Problem& problem) const;
+
   /// Whether the launch says how many blocks share a tile's k.
   bool splits_at_launch() const { return splits_at_launch_; }
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "templates/family/split_k.h"
+#include "templates/family/launches.h"
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
@@ -29,16 +29,6 @@ std::vector<CandidateNumber> of_all_shapes(const std::set<CandidateNumber>& numb
   return some;
 }
 
-/// The positions of parameters besides SPLIT whose values come with the launch of a candidate's program.
-std::vector<std::size_t> launch_parameters(const Candidate& candidate, const LaunchPlan& plan) {
-  std::vector<std::size_t> positions;
-  const auto params = candidate.family->params();
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    if (params[i].name != kSplit && is_at_launch(plan, params[i].name)) positions.push_back(i);
-  }
-  return positions;
-}
-
 }  // namespace
 
 std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& spaces) {
@@ -51,7 +41,7 @@ std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& space
     if (number != as_compiled && !has_program(spaces.candidate(*number))) number = as_compiled;
     if (!number) continue;
     const Candidate split = spaces.candidate(*number);
-    numbers.insert(*spaces.fitted(split, launch_parameters(split, spaces.plan(split)), has_program));
+    numbers.insert(*spaces.fitted(split, launch_parameters(*split.family, spaces.plan(split)), has_program));
   }
   return of_all_shapes(numbers, spaces);
 }
