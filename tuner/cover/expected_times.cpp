@@ -22,17 +22,28 @@ ExpectedTimes::ExpectedTimes(const MeasuredKernels& measured, std::size_t sizes)
 std::vector<ExpectedTime> ExpectedTimes::at(std::size_t size, const std::vector<std::size_t>& kernels) const {
   const Problem& problem = measured_.problems()[size];
   const MeasuredTimes::Around around = learnt_.around(problem);
-  std::vector<ExpectedTime> expected;
+  const auto unknown = static_cast<std::uint32_t>(measured_.kernels().size());  // No launch has this number.
+  std::vector<ExpectedTime> times;
   for (const std::size_t kernel : kernels) {
     if (!measured_.suits(kernel, problem)) continue;
-    Candidate candidate = measured_.fitted(kernel, problem);
-    const double time_us = measured_.model_us(candidate, problem) * around.factor(launch_of(kernel));
-    if (!std::isfinite(time_us)) continue;
-    expected.push_back({time_us, time_us * around.caution(launch_of(kernel)), kernel, std::move(candidate)});
+    const double factor = around.factor(launch_of(kernel));
+    ExpectedTime best =
+        expected(measured_.fitted(kernel, problem), problem, kernel, factor, around.caution(launch_of(kernel)));
+    for (Candidate& other : measured_.fitted_to_other_clusters(kernel, problem)) {
+      ExpectedTime each = expected(std::move(other), problem, kernel, factor, around.caution(unknown));
+      if (each.cautious_us < best.cautious_us) best = std::move(each);
+    }
+    if (std::isfinite(best.time_us)) times.push_back(std::move(best));
   }
-  std::stable_sort(expected.begin(), expected.end(),
+  std::stable_sort(times.begin(), times.end(),
                    [](const ExpectedTime& x, const ExpectedTime& y) { return x.time_us < y.time_us; });
-  return expected;
+  return times;
+}
+
+ExpectedTime ExpectedTimes::expected(Candidate candidate, const Problem& problem, std::size_t kernel, double factor,
+                                     double caution) const {
+  const double time_us = measured_.model_us(candidate, problem) * factor;
+  return {time_us, time_us * caution, kernel, std::move(candidate)};
 }
 
 std::uint32_t ExpectedTimes::launch_of(std::size_t kernel) const {

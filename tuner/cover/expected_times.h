@@ -24,10 +24,14 @@ class ExpectedTimes {
   /// Learns from the first `sizes` sizes.
   explicit ExpectedTimes(const MeasuredKernels& measured, std::size_t sizes = -1UL);
 
-  /// The expected times of those kernels that can run a size, the fastest first.
+  /// The expected times of those kernels that can run a size, the fastest first: of each with the clusters that are
+  /// expected, with caution, to be the fastest.
   std::vector<ExpectedTime> at(std::size_t size, const std::vector<std::size_t>& kernels) const;
 
  private:
+  ExpectedTime expected(Candidate candidate, const Problem& problem, std::size_t kernel, double factor,
+                        double caution) const;
+
   /// Its errors are learnt as its launch's, as a library does.
   std::uint32_t launch_of(std::size_t kernel) const;
 

@@ -130,8 +130,8 @@ std::vector<SpareKernel> KernelChoice::for_spare(const MeasuredKernels& measured
   const UsefulPrograms known = add_useful(measured, programs);
   if (!has_room(programs) || (only_new && known.measured > 0)) return {};
   const std::vector<std::size_t> first = deciding(measured, programs, measured.problems().size());
-  const TimeMatrix times =
-      cautious_times(measured, ExpectedTimes(measured), of_all_launches(measured), first_spare(), options_.spare);
+  const ExpectedTimes expected(measured);
+  const TimeMatrix times = cautious_times(measured, expected, of_all_launches(measured), first_spare(), options_.spare);
   const Portfolio portfolio = choose_portfolio(times, options_.most_kernels, 0, first);
   const std::map<std::size_t, Use> uses = uses_of(times, portfolio.kernels, first.size());
   std::vector<SpareKernel> spare;
@@ -139,7 +139,7 @@ std::vector<SpareKernel> KernelChoice::for_spare(const MeasuredKernels& measured
     const auto use = uses.find(kernel);
     if (use == uses.end()) continue;
     const std::size_t size = first_spare() + use->second.size;
-    spare.push_back({size, measured.fitted(kernel, measured.problems()[size])});
+    spare.push_back({size, std::move(expected.at(size, {kernel}).front().candidate)});
   }
   return spare;
 }

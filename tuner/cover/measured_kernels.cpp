@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "templates/family/launches.h"
 #include "templates/family/split_k.h"
 #include "templates/model/cost.h"
 
@@ -32,6 +33,7 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
     : device_(preparation.device()), problems_(problems), times_(problems.size()) {
   std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: the source is not made any more
   std::map<std::string, std::size_t> programs, launches;      // numbers of programs by source, of launches by name
+  std::vector<TrialKey> keys;                                 // what each kernel was first found as
   for (std::size_t size = 0; size < problems_.size(); ++size) {
     const auto [device, problem, evidence] = preparation.key(problems_[size]);
     for (Trial& trial : store.trials({.device = device, .problem = problem, .evidence = evidence})) {
@@ -46,10 +48,25 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
         kernels_.push_back({candidate, program, launches.try_emplace(launch, kernels_.size()).first->second,
                             key.problem.precision, key.problem.layout, key.problem.align});
         models_.emplace_back(*candidate.family, candidate.config, key.problem, device_, 0);
+        keys.push_back(key);
       }
       if (!known->second) continue;
       times_[size][*known->second] = {trial.timing.median_us, trial.outcome == Outcome::ok, std::move(trial.key)};
     }
+  }
+  for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel) {
+    if (kernels_[kernel].launch == kernel) add_other_clusters(kernel, keys[kernel], launches);
+  }
+}
+
+void MeasuredKernels::add_other_clusters(std::size_t kernel, const TrialKey& key,
+                                         std::map<std::string, std::size_t>& launches) {
+  const auto& [family, config] = kernels_[kernel].candidate;
+  for (Config& other : with_other_clusters(*family, config, key.problem, device_)) {
+    Candidate candidate{family, std::move(other)};
+    if (!launches.try_emplace(name_of(key, without_split(candidate)), kernel).second) continue;
+    const KernelModel model(*family, candidate.config, key.problem, device_, 0);
+    other_clusters_[kernel].push_back({std::move(candidate), model});
   }
 }
 
@@ -84,6 +101,17 @@ bool MeasuredKernels::suits(std::size_t kernel, const Problem& problem) const {
 Candidate MeasuredKernels::fitted(std::size_t kernel, const Problem& problem) const {
   const auto& [family, config] = kernels_[kernel].candidate;
   return {family, models_[kernel].fitted(*family, config, problem, device_)};
+}
+
+std::vector<Candidate> MeasuredKernels::fitted_to_other_clusters(std::size_t kernel, const Problem& problem) const {
+  std::vector<Candidate> fitted;
+  const auto found = other_clusters_.find(kernels_[kernel].launch);
+  if (found == other_clusters_.end()) return fitted;
+  for (const auto& [candidate, model] : found->second) {
+    if (!model.fills_clusters(problem)) continue;
+    fitted.push_back({candidate.family, model.fitted(*candidate.family, candidate.config, problem, device_)});
+  }
+  return fitted;
 }
 
 bool MeasuredKernels::has_time(std::size_t size, const Candidate& candidate) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "db/store.h"
@@ -47,6 +48,10 @@ class MeasuredKernels {
   /// be the fastest, where that comes with the launch.
   Candidate fitted(std::size_t kernel, const Problem& problem) const;
 
+  /// The same with other clusters that its launch can say and that have tiles of C: those that were measured nowhere,
+  /// each for the first of the program's launches alone.
+  std::vector<Candidate> fitted_to_other_clusters(std::size_t kernel, const Problem& problem) const;
+
   /// Whether a candidate has a time for a size.
   bool has_time(std::size_t size, const Candidate& candidate) const;
 
@@ -63,11 +68,18 @@ class MeasuredKernels {
   double model_us(const Candidate& candidate, const Problem& problem) const;
 
  private:
+  struct UnmeasuredLaunch {
+    Candidate candidate;
+    KernelModel model;
+  };
+  void add_other_clusters(std::size_t kernel, const TrialKey& key, std::map<std::string, std::size_t>& launches);
+
   DeviceSpec device_;
   std::vector<Problem> problems_;
   std::vector<SampledKernel> kernels_;
-  std::vector<KernelModel> models_;                 ///< the models, one for each kernel
-  std::vector<std::map<std::size_t, Time>> times_;  ///< times by size, then by kernel
+  std::vector<KernelModel> models_;                                      ///< the models, one for each kernel
+  std::map<std::size_t, std::vector<UnmeasuredLaunch>> other_clusters_;  ///< by the number of the launch that has them
+  std::vector<std::map<std::size_t, Time>> times_;                       ///< times by size, then by kernel
 };
 
 }  // namespace mmtune

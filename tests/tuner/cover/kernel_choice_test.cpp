@@ -16,6 +16,7 @@
 namespace mmtune {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// Two kernels that were measured at a large size, where one is the fastest; the model expects the other to be that at
@@ -130,6 +131,30 @@ TEST_F(KernelsAtSpareSizes, ErrorsAreLearntOfEachClusterAndOfAllNumbersOfParts) 
   std::set<std::size_t> launches;
   for (const SampledKernel& each : known.kernels()) launches.insert(each.launch);
   EXPECT_EQ(launches.size(), 2u);
+}
+
+TEST_F(KernelsAtSpareSizes, AProgramIsMeasuredWithTheClustersThatSuitTheSize) {
+  const auto bf16 = [](std::int64_t m) { return packed_problem(Precision::bf16, Layout::nn, m, 1024, 4096); };
+  options_.sample = {{bf16(1024)}};   // 64 tiles
+  options_.further = {{bf16(2048)}};  // 128 tiles: a wave of pairs, or more than one of clusters of four
+  options_.spare = {{bf16(2040)}};
+  const Family& family = family_named("wgmma");
+  const auto clusters = [&](int along_m) {
+    const std::string text = "BM=128 BN=128 GROUP=4 CLUSTER_N=1 CLUSTER_M=" + std::to_string(along_m);
+    return Candidate{&family, family.with_defaults(Config::parse(text), bf16(1024))};
+  };
+  put(bf16(1024), clusters(4));
+  const auto listed = [&] {
+    std::vector<std::string> names;
+    const CandidateLists lists = KernelChoice(options_).for_further(measured(), true);
+    for (const Candidate& each : lists[1]) names.push_back(each.config.text());
+    return names;
+  };
+  EXPECT_THAT(listed(), ElementsAre(clusters(2).config.text()));
+  EXPECT_THAT(measured().fitted_to_other_clusters(0, bf16(128)), IsEmpty()) << "half of each cluster had no tile";
+  put(bf16(1024), clusters(2), 3);
+  EXPECT_EQ(listed().front(), clusters(4).config.text()) << "what is known of the other clusters counts";
+  EXPECT_THAT(measured().fitted_to_other_clusters(0, bf16(2048)), IsEmpty()) << "they are a kernel of their own";
 }
 
 }  // namespace
