@@ -2,6 +2,7 @@
 // compiled, serves sizes that were never tuned and GPUs that are not there. Predicted, and called so wherever it shows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -32,6 +33,8 @@ struct Prediction {
 struct Floors {
   double arithmetic_us = 0;
   double memory_us = 0;
+
+  double least_us() const { return std::max(arithmetic_us, memory_us); }  ///< the shortest time of one call
 };
 
 Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);

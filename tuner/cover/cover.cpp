@@ -105,7 +105,7 @@ class Cover {
   }
 
   static void say_excess(double budget_s, Clock::time_point begin) {
-    const std::string words = budget_excess(budget_s, std::chrono::duration<double>(Clock::now() - begin).count());
+    const std::string words = budget_excess(budget_s, seconds_since(begin));
     if (!words.empty()) log::warning("{}", words);
   }
 
@@ -117,9 +117,7 @@ class Cover {
     begin_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s));
   }
 
-  double left_s() const {
-    return options_.session.budget_s - std::chrono::duration<double>(Clock::now() - begin_).count();
-  }
+  double left_s() const { return options_.session.budget_s - seconds_since(begin_); }
 
   /// 0: no limit.
   double at_least_a_second(double budget_s) const {
@@ -173,7 +171,7 @@ class Cover {
     if (problems.empty()) return {};
     const Clock::time_point begin = Clock::now();
     if (measure_proven(problems, further, budget_s)) return {.interrupted = true};
-    const double taken_s = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double taken_s = seconds_since(begin);
     SessionOptions session = options_.session;
     session.problems = problems;
     session.budget_s = at_least_a_second(budget_s - taken_s);
@@ -213,7 +211,7 @@ class Cover {
     }
     const double budget_s = kSpareShare * left_s();
     const bool is_interrupted = measure(problems, lists, at_least_a_second(budget_s), budget_s);
-    time_s = std::chrono::duration<double>(Clock::now() - begin).count();
+    time_s = seconds_since(begin);
     return is_interrupted;
   }
 

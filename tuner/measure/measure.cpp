@@ -41,8 +41,7 @@ struct SetBytes {
 
 int operand_set_count(const Problem& problem, const DeviceSpec& device) {
   const std::int64_t set_bytes = SetBytes(problem).all();
-  const Floors least = floors(problem, peak_tflops(device, problem.precision), device);
-  const double call_us = std::max(least.arithmetic_us, least.memory_us);
+  const double call_us = floors(problem, peak_tflops(device, problem.precision), device).least_us();
   const std::int64_t cold = 2 * device.l2_bytes / set_bytes + 1;
   const auto timed = static_cast<std::int64_t>(std::min<double>(kMostSets, std::ceil(kSample_us / call_us)));
   const std::int64_t fitting = device.memory_bytes / kShareOfMemory / set_bytes;

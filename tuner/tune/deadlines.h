@@ -91,6 +91,11 @@ class Deadlines {
 /// that were right race. For predictions there is no race.
 double least_problem_s(bool is_measured, int compile_jobs);
 
+/// The seconds from then until now.
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 /// What to say before a run that is not expected to keep its budget; empty for one that is, and without a budget.
 std::string budget_shortfall(double budget_s, std::size_t problems, std::size_t lanes, double least_problem_s);
 

@@ -1,7 +1,6 @@
 #include "tuner/tune/session.h"
 
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <algorithm>
 #include <atomic>
@@ -44,8 +43,6 @@ using Clock = std::chrono::steady_clock;
 std::chrono::milliseconds milliseconds_of(double seconds) {
   return std::chrono::milliseconds(std::llround(1000 * seconds));
 }
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// A GPU model, or a prediction of one: its devices share the problems.
 struct Model {

@@ -31,10 +31,8 @@ DeviceSpec nominal(DeviceSpec device) {
   return device;
 }
 
-/// The shortest time of one call.
 double least_us(const Problem& problem, const DeviceSpec& device) {
-  const Floors least = floors(problem, peak_tflops(device, problem.precision), device);
-  return std::max(least.arithmetic_us, least.memory_us);
+  return floors(problem, peak_tflops(device, problem.precision), device).least_us();
 }
 
 /// Longest first. Which of equally long ones comes first must not depend on how the list was written.

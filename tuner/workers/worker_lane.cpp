@@ -30,8 +30,7 @@ bool may_be_gpus_fault(const Verdict& verdict) {
 
 /// The least time of one launch by the GPU's peak rates.
 double roofline_ms(const Problem& problem, const DeviceSpec& device) {
-  const Floors least = floors(problem, peak_tflops(device, problem.precision), device);
-  return std::max(least.arithmetic_us, least.memory_us) / 1000;
+  return floors(problem, peak_tflops(device, problem.precision), device).least_us() / 1000;
 }
 
 milliseconds work_limit(double launches, const Problem& problem, const DeviceSpec& device) {
