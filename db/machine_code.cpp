@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "templates/base/hash.h"
+#include "templates/base/letters.h"
 
 namespace mmtune {
 namespace {
@@ -135,7 +136,7 @@ int number_before(const std::string& line, std::string_view label) {
   const auto end = line.find(label);
   if (end == std::string::npos || end == 0) return 0;
   auto begin = end;
-  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  while (begin > 0 && is_digit(line[begin - 1])) --begin;
   constexpr int kMost = 1'000'000'000;
   int number = 0;
   const auto [rest, fault] = std::from_chars(line.data() + begin, line.data() + end, number);

@@ -4,7 +4,9 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "templates/base/letters.h"
 #include "templates/base/parsed_number.h"
 
 namespace mmtune {
@@ -13,11 +15,7 @@ namespace {
 constexpr std::string_view kSpace = " \t\n";
 
 /// Letters, digits and '_': what can be the name of a constant, and be printed as it is.
-bool is_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
+bool is_name(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_of_name); }
 
 struct SettingText {
   std::string_view name;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "templates/base/config.h"
+#include "templates/base/letters.h"
 #include "templates/base/parsed_number.h"
 
 namespace mmtune::rule {
@@ -55,9 +56,8 @@ std::optional<std::string> utc_text(std::int64_t seconds) {
 
 std::optional<std::int64_t> utc_seconds(std::string_view text) {
   constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
-  const bool matches =
-      std::equal(text.begin(), text.end(), kPattern.begin(), kPattern.end(),
-                 [](char c, char expected) { return expected == 'd' ? c >= '0' && c <= '9' : c == expected; });
+  const bool matches = std::equal(text.begin(), text.end(), kPattern.begin(), kPattern.end(),
+                                  [](char c, char expected) { return expected == 'd' ? is_digit(c) : c == expected; });
   if (!matches) return std::nullopt;
   const auto number = [text](std::size_t begin, std::size_t size) {
     return *parsed_number<int>(text.substr(begin, size));

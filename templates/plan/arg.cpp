@@ -2,25 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <string_view>
-
 namespace mmtune {
 
 std::string to_string(const Arg& arg) {
-  constexpr std::array<std::string_view, 3> kOperands = {"A", "B", "C"};
-  constexpr std::array<std::string_view, 3> kLeadingDimensions = {"lda", "ldb", "ldc"};
-  constexpr std::array<std::string_view, 3> kExtents = {"m", "n", "k"};
-  constexpr std::array<std::string_view, 2> kScalars = {"alpha", "beta"};
   switch (arg.kind) {
     case Arg::Kind::operand:
-      return std::string(kOperands.at(arg.index()));
+      return std::string(Arg::operand(static_cast<Operand>(arg.value)).parameter);
     case Arg::Kind::ld:
-      return std::string(kLeadingDimensions.at(arg.index()));
+      return std::string(Arg::ld(static_cast<Operand>(arg.value)).parameter);
     case Arg::Kind::extent:
-      return std::string(kExtents.at(arg.index()));
+      return std::string(Arg::extent(static_cast<Extent>(arg.value)).parameter);
     case Arg::Kind::scalar:
-      return std::string(kScalars.at(arg.index()));
+      return std::string(Arg::scalar(static_cast<Scalar>(arg.value)).parameter);
     case Arg::Kind::slice:
       return fmt::format("slice {}", arg.value);
     case Arg::Kind::map:
