@@ -49,6 +49,15 @@ struct Nvml::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  /// The value of a query that fills in its last argument; nothing if it fails or is missing, or without a session.
+  template <class T, class Query, class... Args>
+  static std::optional<T> ask(const std::shared_ptr<const Session>& session, Query Session::*query, Args... args) {
+    T value{};
+    if (session == nullptr || (*session).*query == nullptr) return std::nullopt;
+    if (((*session).*query)(session->device, args..., &value) != kSuccess) return std::nullopt;
+    return value;
+  }
+
   Device device = nullptr;
   Result (*shut_down)() = nullptr;
   Result (*clock)(Device, int, unsigned*) = nullptr;
@@ -69,14 +78,6 @@ struct Nvml::Session {
 };
 
 namespace {
-
-/// The value of a query that fills in its last argument; nothing if it fails or is missing.
-template <class T, class Function, class Gpu, class... Args>
-std::optional<T> ask(Function* function, Gpu device, Args... args) {
-  T value{};
-  if (function == nullptr || function(device, args..., &value) != kSuccess) return std::nullopt;
-  return value;
-}
 
 std::optional<int> whole(std::optional<unsigned> value) {
   return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
@@ -99,33 +100,27 @@ Nvml::Nvml(const std::string& uuid, const std::vector<std::string>& libraries) {
 }
 
 std::optional<int> Nvml::sm_clock_mhz() const {
-  if (!session_) return std::nullopt;
-  return whole(ask<unsigned>(session_->clock, session_->device, kClockSm));
+  return whole(Session::ask<unsigned>(session_, &Session::clock, kClockSm));
 }
 
 std::optional<int> Nvml::memory_clock_mhz() const {
-  if (!session_) return std::nullopt;
-  return whole(ask<unsigned>(session_->clock, session_->device, kClockMemory));
+  return whole(Session::ask<unsigned>(session_, &Session::clock, kClockMemory));
 }
 
 std::optional<int> Nvml::clock_limit_mhz() const {
-  if (!session_) return std::nullopt;
-  const auto set = whole(ask<unsigned>(session_->application_clock, session_->device, kClockGraphics));
-  return set ? set : whole(ask<unsigned>(session_->highest_clock, session_->device, kClockSm));
+  const auto set = whole(Session::ask<unsigned>(session_, &Session::application_clock, kClockGraphics));
+  return set ? set : whole(Session::ask<unsigned>(session_, &Session::highest_clock, kClockSm));
 }
 
-std::optional<double> Nvml::power_w() const {
-  return session_ ? watts(ask<unsigned>(session_->power, session_->device)) : std::nullopt;
-}
+std::optional<double> Nvml::power_w() const { return watts(Session::ask<unsigned>(session_, &Session::power)); }
 
 std::optional<double> Nvml::power_limit_w() const {
-  return session_ ? watts(ask<unsigned>(session_->power_limit, session_->device)) : std::nullopt;
+  return watts(Session::ask<unsigned>(session_, &Session::power_limit));
 }
 
 int Nvml::throttle() const {
-  const auto bits =
-      session_ ? ask<unsigned long long>(session_->reasons, session_->device) : std::optional<unsigned long long>();
-  return static_cast<int>(bits.value_or(0) & kThrottleMask);
+  const auto reasons = Session::ask<unsigned long long>(session_, &Session::reasons);
+  return static_cast<int>(reasons.value_or(0) & kThrottleMask);
 }
 
 std::optional<int> Nvml::processes() const {
