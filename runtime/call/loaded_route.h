@@ -53,8 +53,7 @@ struct Replaced {
 
 /// What calls of a demand run, loaded in one context.
 struct LoadedRoute {
-  LoadedRoute(Choice chosen, LoadedKernelPtr loaded) : choice(std::move(chosen)), kernel(std::move(loaded)) {}
-  LoadedRoute(Choice chosen, LoadedKernelPtr loaded, std::optional<Finish> finishing)
+  LoadedRoute(Choice chosen, LoadedKernelPtr loaded, std::optional<Finish> finishing = {})
       : choice(std::move(chosen)), kernel(std::move(loaded)), finish(std::move(finishing)) {}
 
   Choice choice;

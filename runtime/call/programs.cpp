@@ -15,7 +15,7 @@ std::string Programs::stored(const std::string& binary_hash) const {
   for (const std::string& database : databases_) {
     try {
       auto binary = Store::open(database, OpenMode::read_only, &budget_).find_binary(binary_hash);
-      if (binary && !binary->cubin.empty()) return std::move(binary->cubin);
+      if (binary) return std::move(binary->cubin);
     } catch (const DatabaseError&) {
       unreadable = std::current_exception();
     }

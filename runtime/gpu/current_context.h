@@ -16,7 +16,6 @@ class PrimaryContext {
   PrimaryContext(const PrimaryContext&) = delete;
   PrimaryContext& operator=(const PrimaryContext&) = delete;
 
-  CUdevice device() const { return device_; }
   CUcontext get();
   /// Null before the first request.
   CUcontext if_retained() const;

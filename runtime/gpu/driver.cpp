@@ -252,7 +252,7 @@ CUdevice device_at(int ordinal) {
   return device;
 }
 
-Gpu::Gpu(int ordinal) : ordinal_(ordinal), device_(device_at(ordinal)) {
+Gpu::Gpu(int ordinal) : device_(device_at(ordinal)) {
   MMTUNE_CUDA(cuCtxGetCurrent(&previous_));
   MMTUNE_CUDA(cuDevicePrimaryCtxRetain(&context_, device_));
   const CUresult result = cuda().cuCtxSetCurrent(context_);

@@ -170,13 +170,10 @@ class Gpu {
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  int ordinal() const { return ordinal_; }
-  CUdevice device() const { return device_; }
   CUcontext context() const { return context_; }
 
  private:
-  int ordinal_;
-  CUdevice device_ = 0;
+  CUdevice device_;
   CUcontext context_ = nullptr;
   CUcontext previous_ = nullptr;
 };

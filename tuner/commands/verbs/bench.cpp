@@ -67,7 +67,7 @@ class TunedKernels {
       throw untuned(problem, fmt::format("the kernel of family {} has changed since it was tuned", key.family));
     }
     auto binary = store_.find_binary(winner->trial.binary_hash);
-    if (!binary || binary->cubin.empty()) throw untuned(problem, "the program is missing");
+    if (!binary) throw untuned(problem, "the program is missing");
     program.binary = std::move(*binary);
     return program;
   }
