@@ -12,7 +12,6 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kLengthScale = 1;     // octaves at which a decision teaches half as much
 constexpr double kLossOfFallback = 2;  // the loss of a size that the fallback serves
 constexpr double kLeastLoss = 0.02;    // the loss of a size that is as far away as the others are from each other
 constexpr double kUnknownLoss = 0.25;  // the loss where nothing was held out
@@ -22,7 +21,7 @@ constexpr double kSoftening = 0.01;
 double squared_distance(const Octaves& x, const Octaves& y) {
   double sum = 0;
   for (std::size_t axis = 0; axis < x.size(); ++axis) sum += (x[axis] - y[axis]) * (x[axis] - y[axis]);
-  return sum / (kLengthScale * kLengthScale);
+  return sum;
 }
 
 bool are_alike(const Problem& x, const Problem& y) {
@@ -97,7 +96,7 @@ std::vector<Asked> expectations(const DeviceSpec& device, const StoredKernels& k
   return asked;
 }
 
-/// The share of the loss of `other` that tuning `tuned` takes away.
+/// The share of the loss of `other` that tuning `tuned` takes away: half of it at half an octave.
 double taught(const Asked& tuned, const Asked& other) {
   if (!are_alike(other.suggestion.problem, tuned.suggestion.problem)) return 0;
   return 1 / (1 + std::pow(squared_distance(tuned.at, other.at), 2) * 16);
