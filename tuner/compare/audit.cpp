@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "tuner/race/quantile.h"
@@ -16,7 +15,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, Policy>, 3> kPolicies{
     {{"nearest", Policy::nearest}, {"model", Policy::model}, {"learnt", Policy::measured}}};
 
-Cell optional_us(const std::optional<double>& us) { return {us.value_or(std::numeric_limits<double>::quiet_NaN()), 3}; }
+Cell optional_us(const std::optional<double>& us) { return {us.value_or(kUnknown), 3}; }
 
 std::string summary_of(std::string_view policy, const std::vector<AuditRow>& rows) {
   std::vector<double> logs, losses, errors;
@@ -48,15 +47,9 @@ std::vector<AuditRow> audit_size(const Problem& problem, std::uint64_t seed, con
   std::vector<Program> programs;
   std::vector<std::size_t> measured;  // the program of each row
   const auto add = [&](std::string_view policy, std::string_view match, double expected_us, const Program& program) {
-    AuditRow row;
-    row.policy = policy;
-    row.seed = seed;
-    row.problem = problem;
-    row.match = match;
-    row.family = program.candidate.family->name();
-    row.config = program.candidate.config.text();
-    row.expected_us = expected_us;
-    rows.push_back(std::move(row));
+    const auto& [family, config] = program.candidate;
+    rows.push_back({std::string(policy), seed, problem, std::string(match), std::string(family->name()), config.text(),
+                    expected_us});
     const auto is_same = [&](const Program& other) {
       return other.binary.hash == program.binary.hash && key_of(other.candidate) == key_of(program.candidate);
     };

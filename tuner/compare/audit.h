@@ -24,8 +24,8 @@ struct AuditRow {
   std::string config;
   double expected_us = 0;
   double us = 0;
-  std::optional<double> tuned_us;   ///< the time of the tuned kernel, where the size was tuned too
-  std::optional<double> cublas_us;  ///< the time of the faster of its entries
+  std::optional<double> tuned_us = {};   ///< the time of the tuned kernel, where the size was tuned too
+  std::optional<double> cublas_us = {};  ///< the time of the faster of its entries
 };
 
 /// What kernels take for a problem, in their order, and the other implementation; the latter may be unknown.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "templates/family/families.h"
@@ -116,7 +115,8 @@ void Study::run_on_gpu(StudyResult& result) {
     result.kernel_ms = 1e-3 * time_us;
     return;
   }
-  if (takes_too_long(result, result.kernel_ms)) {
+  if (const auto expected_ms = extrapolated_ms(result.what)) {
+    result.kernel_ms = *expected_ms;
     result.origin = Origin::extrapolated;
     result.note = fmt::format("from {}", to_string(quarter(problem)));
     return;
@@ -126,16 +126,13 @@ void Study::run_on_gpu(StudyResult& result) {
   result.total_ms = time.total_ms;
 }
 
-/// Whether a large problem would, judged by a smaller one; then `kernel_ms` is what it would take.
-bool Study::takes_too_long(const StudyResult& result, double& kernel_ms) {
-  const Problem& problem = result.what.problem;
-  if (multiply_adds(problem) < kLarge) return false;
-  const Problem small = quarter(problem);
-  const double small_ms = calls_->time(program(result.what, small)).kernel_ms;
-  const double expected_ms = small_ms * multiply_adds(problem) / multiply_adds(small);
-  if (expected_ms <= 1e3 * limits_.longest_s) return false;
-  kernel_ms = expected_ms;
-  return true;
+/// What a large problem would take, judged by a smaller one; nothing where that is not too long.
+std::optional<double> Study::extrapolated_ms(const StudyCase& what) {
+  if (multiply_adds(what.problem) < kLarge) return std::nullopt;
+  const Problem small = quarter(what.problem);
+  const double small_ms = calls_->time(program(what, small)).kernel_ms;
+  const double expected_ms = small_ms * multiply_adds(what.problem) / multiply_adds(small);
+  return expected_ms > 1e3 * limits_.longest_s ? std::optional(expected_ms) : std::nullopt;
 }
 
 }  // namespace mmtune

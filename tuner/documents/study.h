@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/choose/dispatch.h"
@@ -54,7 +55,7 @@ class Study {
   StudyResult run_on_host(StudyResult result) const;
   void choose_tuned(StudyResult& result) const;
   void run_on_gpu(StudyResult& result);
-  bool takes_too_long(const StudyResult& result, double& kernel_ms);
+  std::optional<double> extrapolated_ms(const StudyCase& what);
   Program program(const StudyCase& what, const Problem& problem);
 
   DeviceChoice device_;

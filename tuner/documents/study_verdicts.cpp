@@ -27,7 +27,7 @@ class Times {
     for (const StudyResult* each : results_) {
       if (each->what.row == row && each->what.column == column) return total ? each->total_ms : each->kernel_ms;
     }
-    return NAN;
+    return StudyResult::kUnknown_ms;
   }
 
  private:

@@ -39,7 +39,7 @@ std::string_view name_of(MapFormat format) {
 
 std::string triple(const Extent3& extent) { return fmt::format("[{}, {}, {}]", extent.x, extent.y, extent.z); }
 
-std::string text_of(const LaunchStep& step) {
+std::string step_text(const LaunchStep& step) {
   return fmt::format(
       "\n    {{\"kernel\": {}, \"grid\": {}, \"block\": {}, \"cluster\": {}, \"smem_bytes\": {}, \"cooperative\": {}, "
       "\"takes_turns\": {}, \"overlaps_previous\": {}, \"arguments\": [{}]}}",
@@ -48,7 +48,7 @@ std::string text_of(const LaunchStep& step) {
       joined(step.args, ", ", [](const Arg& arg) { return json_string(to_string(arg)); }));
 }
 
-std::string text_of(const TensorMapSpec& map) {
+std::string map_text(const TensorMapSpec& map) {
   const auto dimension = [](const MapDimension& each) {
     return fmt::format("{{\"extent\": {}, \"box\": {}, \"stride_bytes\": {}, \"stride_rows\": {}}}", each.extent,
                        each.box, each.stride.bytes, each.stride.rows);
@@ -60,7 +60,7 @@ std::string text_of(const TensorMapSpec& map) {
       map.fills_with_nan, map.l2_promotion_bytes, joined(map.dimensions, ", ", dimension));
 }
 
-std::string text_of(const WorkspaceSlice& slice) {
+std::string slice_text(const WorkspaceSlice& slice) {
   return fmt::format("{{\"name\": {}, \"offset_bytes\": {}, \"bytes\": {}}}", json_string(slice.name),
                      slice.offset_bytes, slice.bytes);
 }
@@ -100,14 +100,11 @@ std::string launch_json(const Program& program, const DeviceSpec& device) {
       json_string(program.binary.target), json_string(program.source.hash));
   text += fmt::format("  \"alignment_bytes\": {{\"A\": {}, \"B\": {}, \"C\": {}}},\n", plan.needs.a, plan.needs.b,
                       plan.needs.c);
-  text +=
-      fmt::format("  \"workspace\": {{\"bytes\": {}, \"alignment_bytes\": {}, \"slices\": [{}]}},\n",
-                  plan.workspace.bytes(), WorkspaceLayout::kAlignment,
-                  joined(plan.workspace.slices(), ", ", [](const WorkspaceSlice& slice) { return text_of(slice); }));
-  text += fmt::format("  \"tensor_maps\": [{}],\n",
-                      joined(plan.maps, ", ", [](const TensorMapSpec& map) { return text_of(map); }));
-  return text + fmt::format("  \"steps\": [{}]\n}}\n",
-                            joined(plan.steps, ", ", [](const LaunchStep& step) { return text_of(step); }));
+  text += fmt::format("  \"workspace\": {{\"bytes\": {}, \"alignment_bytes\": {}, \"slices\": [{}]}},\n",
+                      plan.workspace.bytes(), WorkspaceLayout::kAlignment,
+                      joined(plan.workspace.slices(), ", ", slice_text));
+  text += fmt::format("  \"tensor_maps\": [{}],\n", joined(plan.maps, ", ", map_text));
+  return text + fmt::format("  \"steps\": [{}]\n}}\n", joined(plan.steps, ", ", step_text));
 }
 
 }  // namespace mmtune

@@ -55,8 +55,7 @@ void check_place(const std::vector<Trial>& trials) {
   listed.resize(std::min(listed.size(), kListed));
   throw UsageError(
       fmt::format("db export: T4 results are of one family, problem and GPU, and these trials of {} ({}{}); name one "
-                  "with --family, "
-                  "--size, --precision, --layout and --device",
+                  "with --family, --size, --precision, --layout and --device",
                   places.size(), fmt::join(listed, "; "), places.size() > kListed ? "; …" : ""));
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "templates/gpu/occupancy.h"
 #include "templates/model/cost.h"
@@ -92,7 +91,7 @@ void correlate(const Side& a, const Side& b, SideBySide& row) {
     on_b.push_back(time_b->time_us);
   }
   row.common = static_cast<int>(on_a.size());
-  row.spearman = row.common > 1 ? rank_correlation(on_a, on_b) : std::numeric_limits<double>::quiet_NaN();
+  row.spearman = row.common > 1 ? rank_correlation(on_a, on_b) : kUnknown;
 }
 
 }  // namespace
@@ -166,7 +165,7 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   add_side("a", "", a, &Row::winner_a, &Row::time_a);
   add_side("b", " there", b, &Row::winner_b, &Row::time_b);
   columns.push_back({{name("a_on_b_us", "first's winner there, µs"), kRight, Fit::spare},
-                     [us](const Row& r) { return us(r.a_on_b ? r.a_on_b->time_us : NAN); }});
+                     [us](const Row& r) { return us(r.a_on_b ? r.a_on_b->time_us : kUnknown); }});
   columns.push_back({{name("verdict", "slower by"), kLeft, Fit::wraps}, [](const Row& r) { return r.verdict(); }});
   columns.push_back({{name("limit_a", "its limit"), kLeft, Fit::spare}, [](const Row& r) { return r.limit_a; }});
   columns.push_back({{name("limit_b", "and there"), kLeft, Fit::spare}, [](const Row& r) { return r.limit_b; }});
