@@ -15,8 +15,7 @@ namespace {
 
 thread_local std::string last_error_text;
 
-constexpr std::size_t kMostBytes =
-    2000;  ///< the most bytes of a message; only what quotes a program's input comes near
+constexpr std::size_t kMostBytes = 2000;  // the most bytes of a message: what quotes a program's input comes near
 
 /// A printable text, or its beginning and its end in whole characters, of at most `most` bytes.
 std::string shortened(std::string text, std::size_t most) {

@@ -51,9 +51,8 @@ class KernelModel {
  private:
   PlanCost cost_;
   bool splits_at_launch_ = false;
-  double fixed_bytes_ = 0;  ///< the bytes of the workspace that no extent changes
-  double bytes_per_a_ = 0, bytes_per_b_ = 0,
-         bytes_per_c_ = 0;  ///< the bytes of the workspace by element of the operands
+  double fixed_bytes_ = 0;                                      ///< the bytes of the workspace that no extent changes
+  double bytes_per_a_ = 0, bytes_per_b_ = 0, bytes_per_c_ = 0;  ///< the others, by element of an operand
 };
 
 }  // namespace mmtune

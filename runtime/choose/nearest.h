@@ -47,14 +47,14 @@ class NearestSizes {
       std::uint32_t end = 0;     ///< 0: a size
       int axis = 0;
       double penalty = 0;
-      std::array<double, 3> outside{};  ///< the distance from the problem to the part, along each axis
+      Octaves outside{};  ///< the distance from the problem to the part, along each axis
     };
     static bool is_later(const Item& x, const Item& y);
     void push(const Item& item);
     void open(Item part);
 
     const NearestSizes& sizes_;
-    std::array<double, 3> at_;
+    Octaves at_;
     std::vector<Item> heap_;
   };
 
@@ -67,7 +67,7 @@ class NearestSizes {
 
  private:
   struct Point {
-    std::array<double, 3> at;  ///< its place in octaves
+    Octaves at;
     std::uint32_t number = 0;
   };
   struct Tree {

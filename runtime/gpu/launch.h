@@ -41,10 +41,10 @@ std::int64_t products_at_once(const LaunchPlan& plan, std::int64_t workspace_byt
 /// Bytes of workspace for so many of them.
 std::int64_t batch_workspace_bytes(const LaunchPlan& plan, std::int64_t products);
 
-/// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 and k = 0 both run with
-/// both zero, so that A and B are not read, as BLAS has it, and C becomes beta * C whatever alpha is. Does not
-/// synchronise or allocate on the GPU; may be captured into a graph. The context of the kernel must be current. Throws
-/// UsageError for operands that check_operands refuses. Of a batch there may be at most products_at_once().
+/// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 and k = 0 both run with both zero,
+/// so that A and B are not read, as BLAS has it, and C becomes beta * C whatever alpha is. Does not synchronise or
+/// allocate on the GPU; may be captured into a graph. The context of the kernel must be current. Throws UsageError for
+/// operands that check_operands refuses. Of a batch there may be at most products_at_once().
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
             CUstream stream);
 

@@ -61,9 +61,8 @@ class SearchSpace {
   std::vector<Config> all() const;
   SpaceCount count() const;
 
-  /// Configurations of the space next to `config`: one parameter moves in its table as little as the rules allow, or
-  /// one does and another moves the other way: as tiles do that keep their area, and the blocks per SM that follow the
-  /// tile. `config` must be complete (Family::complete), but need not be in the space.
+  /// The configurations of the space that are neighbours() of `config` (templates/space/neighbours.h), which must be
+  /// complete (Family::complete), but need not be in the space.
   std::vector<Config> neighbours(const Config& config) const;
 
   /// Whether it is complete, in table order, with values of the table, and obeys the rules.

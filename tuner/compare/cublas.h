@@ -23,8 +23,8 @@ std::vector<std::string> cublas_candidates(const std::string& name, const std::v
 /// With `starved` there is 1 KiB of workspace, which keeps most algorithms that cut k from being taken: a common remedy
 /// for bits that depend on the number of rows.
 ///
-/// Tries cublas_candidates() for both libraries. The context to use must be
-/// current, and outlive the opponent. Throws DeviceError that says where it looked and what to do.
+/// Tries cublas_candidates() for both libraries. The context to use must be current, and outlive the opponent. Throws
+/// DeviceError that says where it looked and what to do.
 std::unique_ptr<Opponent> make_cublas_opponent(const std::vector<std::string>& directories, bool starved = false);
 
 }  // namespace mmtune

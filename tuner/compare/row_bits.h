@@ -17,13 +17,14 @@
 
 namespace mmtune {
 
-/// A way to compute products: enqueues as many as `batch` says, each of problem.m rows, whose A and C follow each other
-/// by `step_a` and `step_c` elements and whose B is shared. False where it cannot.
+/// Products whose A and C follow each other by so many elements and whose B is shared.
 struct RowBatch {
   std::int64_t count = 1;
   std::int64_t step_a = 0;
   std::int64_t step_c = 0;
 };
+
+/// A way to compute products: enqueues as many as the batch says, each of problem.m rows. False where it cannot.
 using RowProduct = std::function<bool(const Problem&, const Operands&, const RowBatch&, CUstream)>;
 
 /// How rows were multiplied, beside all of them at once.

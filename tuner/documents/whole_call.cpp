@@ -42,7 +42,7 @@ double WholeCalls::launch_ms(const LoadedKernel& kernel, const Program& program,
   return ms;
 }
 
-/// What is launched next finds it there. The default stream, for which this one does not wait, may be late with it.
+/// Copies on the stream of the launches: the default stream, for which this one does not wait, may be late with it.
 CUdeviceptr WholeCalls::copied(const DeviceBuffer& buffer, const std::vector<std::byte>& from) {
   MMTUNE_CUDA(cuMemcpyHtoDAsync(buffer.address(), from.data(), from.size(), stream_.get()));
   return buffer.address();

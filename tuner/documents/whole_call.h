@@ -12,8 +12,7 @@ namespace mmtune {
 
 struct WholeTime {
   double kernel_ms = 0;  ///< the median of launches, by events; of long ones that of the only one
-  double total_ms =
-      0;  ///< the first launch by the host's clock, from allocating to the copied result; code is loaded before
+  double total_ms = 0;   ///< the first one, by the host's clock, from allocating to the copied result, without loading
 };
 
 /// Whole products on the GPU whose context is current, of fp32, fp64 and int32. Not thread safe.

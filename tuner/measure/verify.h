@@ -1,10 +1,10 @@
 // Whether a kernel computes what it should, before and after it is timed.
 //
 // Two sets of operands: small whole numbers, whose results must agree bit for bit with the exact sums and so show any
-// wrong index; and random numbers with alpha and beta, whose errors must stay within a
-// bound (templates/problem/error_bound.h). Every buffer lies between
-// guard zones filled with 0xff (a NaN), C is poisoned the same way, and its leading dimension is padded. What a kernel
-// does to memory that is not its own, operands included, is found and made good, so that no other kernel pays for it.
+// wrong index; and random numbers with alpha and beta, whose errors must stay within a bound
+// (templates/problem/error_bound.h). Every buffer lies between guard zones filled with 0xff (a NaN), C is poisoned the
+// same way, and its leading dimension is padded. What a kernel does to memory that is not its own, operands included,
+// is found and made good, so that no other kernel pays for it.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +94,7 @@ class Verifier {
   /// `contents` are those of every byte of the workspace.
   void run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands,
            unsigned char contents = kPoison);
-  /// Counts their bytes that were written, and repairs them.
+  /// The bytes of guard zones that were written, which it repairs.
   unsigned damaged_guards();
 
   const CheckKernels& kernels_;
