@@ -1,8 +1,6 @@
 // Loads the kernel of a choice on the GPU: read from a database or compiled, as far as that is permitted.
 #pragma once
 
-#include <mmtune/error.h>
-
 #include <optional>
 #include <string>
 #include <utility>

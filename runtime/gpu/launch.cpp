@@ -1,7 +1,6 @@
 #include "runtime/gpu/launch.h"
 
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,6 @@
 #include "tuner/replay/measured_space.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "templates/base/parsed_number.h"

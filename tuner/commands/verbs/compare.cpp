@@ -1,6 +1,5 @@
 // mmtune compare: two devices, or two databases, side by side.
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,4 @@
 // mmtune model: how good the analytic model is, held against what a database or a file of a benchmark has measured.
-#include <mmtune/error.h>
 
 #include <memory>
 

@@ -1,5 +1,4 @@
 // mmtune refresh: decisions that are stale are made again among the fastest candidates that are stored.
-#include <mmtune/error.h>
 
 #include <memory>
 

@@ -2,7 +2,6 @@
 #include "tuner/documents/study.h"
 
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <memory>
 #include <optional>

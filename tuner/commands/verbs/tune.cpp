@@ -1,6 +1,5 @@
 // mmtune tune, the main job: find and store the best kernel of every size.
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <algorithm>
 #include <memory>
