@@ -10,10 +10,14 @@ namespace mmtune {
 
 namespace {
 
-/// The configuration with another one's SPLIT, if that has a position.
-Config with_split_of(Config config, const Config& other, std::optional<std::size_t> position) {
-  if (position && *position < other.settings().size()) config.set(*position, other.settings()[*position].value);
-  return config;
+/// Whether two configurations are equal, but for the value at a position.
+bool are_equal_but_for(std::optional<std::size_t> position, const Config& one, const Config& other) {
+  const std::vector<Setting>&x = one.settings(), &y = other.settings();
+  if (x.size() != y.size()) return false;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if ((i != position && x[i].value != y[i].value) || x[i].name != y[i].name) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -92,8 +96,7 @@ bool DispatchTable::has_program_of(const Variant& variant, const Entry& entry) c
 
 /// Whether a variant is of this family and configuration, but for SPLIT where the launch says it.
 bool DispatchTable::has_config(const Variant& variant, const Family& family, const Config& config) const {
-  return entries_[variant.first].kernel->family == &family &&
-         with_split_of(variant.config, config, variant.split) == config;
+  return entries_[variant.first].kernel->family == &family && are_equal_but_for(variant.split, variant.config, config);
 }
 
 std::uint32_t DispatchTable::Group::number_of(const KernelModel& model) {
