@@ -60,6 +60,8 @@ std::vector<BatchCase> batch_cases() {
       {"skinny", Precision::bf16, kNn, "SIDE=0 FEW=4 OWN=2 UNROLL=2 WARPS=4 WARPS_K=2 SPLIT=4", Shares::a, kWide},
       {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2", Shares::nothing, kGaps},
       {"mma_sync", kFp16, kTn, "SPLIT=2", Shares::nothing, kWide},
+      {"mma_sync", Precision::bf16, kNn, "", Shares::nothing, kOdd},
+      {"mma_sync", kFp16, kNt, "PACK=1 SPLIT=2", Shares::a, kGaps},
       {"wgmma", kFp16, kNn, "", Shares::nothing, kWide},
       {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1 CLUSTER_M=2", Shares::a, kWide, kRows},
       {"wgmma", kFp16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=2", Shares::b, kWide},

@@ -27,6 +27,7 @@ constexpr Scene kGaps{"gaps", 8, 6, 8, test::Values::whole, {}, {.padding = 16}}
 constexpr Scene kDeep{"deep", 67, 35, 200};
 constexpr Scene kTiles{"many tiles", 208, 272, 144};
 constexpr Scene kShared{"shared tiles", 40, 72, 840};
+constexpr Scene kOddShared{"shared tiles, odd", 41, 71, 839};
 constexpr const char* kWrong = "wrong result: C";
 constexpr const char* kStray = "AddressSanitizer: heap-buffer-overflow";
 
@@ -48,6 +49,7 @@ constexpr const char* kAsync = "LOAD=1 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kTma = "LOAD=2 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kStream = "STREAM=1";
 constexpr const char* kPack = "LOAD=1 STAGES=3 PACK=1";
+constexpr const char* kPackStream = "PACK=1 STREAM=1";
 constexpr const char* kOwnCopies = "SIDE=1 FEW=1 OWN=1 UNROLL=1 WARPS=4 WARPS_K=4 NARROW=1 STAGES=3";
 constexpr const char* kExchange = "SIDE=0 FEW=2 OWN=1 UNROLL=4 WARPS=4 WARPS_K=1 NARROW=1 STAGES=3 LANES=1";
 constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
@@ -108,6 +110,12 @@ const Break kBreaks[] = {
      Precision::bf16},
     {"a unit of a line that is missing", "mma_sync", "", Layout::tn, kOdd, "if (threadIdx.x % UNITS == 0) copy(UNITS);",
      "", kWrong, Precision::bf16},
+    {"words that are read where a line begins at an even element", "mma_sync", "", Layout::nt, kOdd,
+     "line_begin % 4 * 8", "0", kWrong, Precision::bf16},
+    {"flags that a copy of an operand leaves raised", "mma_sync", kPackStream, Layout::nt, kOddShared,
+     "if (STREAM == 1 && blockIdx.x == 0) lower_flags", "if (false) lower_flags", kWrong, Precision::bf16},
+    {"a copy of an operand that is read too early", "mma_sync", kPackStream, Layout::nt, kOddShared,
+     "if constexpr (STREAM == 0 || PACK > 0) wait_for_previous();", "", "wrong result|never waits", Precision::bf16},
     {"sums of other warps before they are there", "simt", kWarpsAlongK, Layout::nn, kWide,
      "__syncthreads();  // all is handed over", "", kWrong},
     {"sums of the cluster over those of warps", "simt", "WARPS_K=2 BK=16 STAGES=2 SPLIT=2 REDUCE=1", Layout::nn, kWide,

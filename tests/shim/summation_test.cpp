@@ -27,6 +27,7 @@ struct SummationCase {
   Layout layout;
   std::vector<StatedKernel> alike;
   StatedKernel other;  ///< none where elements have too few bits for sums of fp32 to be rounded
+  Scene scene = {"wide and deep", 40, 72, 528, Values::wide, {.alpha = 0.75, .beta = -0.5}};
 };
 
 std::ostream& operator<<(std::ostream& out, const SummationCase& of) { return out << of.name; }
@@ -51,6 +52,15 @@ const std::vector<SummationCase>& summation_cases() {
         {"wgmma", "BM=16 BN=64 CONSUMERS=1 SWAP=1 SPLIT=2 REDUCE=1"},
         {"mma_sync", "BM=32 BN=32 WM=16 WN=16 BK_BYTES=128 SPLIT=2"}},
        {"wgmma", "BM=64 BN=64 CONSUMERS=1"}},
+      {"bf16_of_odd_rows",
+       Precision::bf16_fp32,
+       Layout::nt,
+       {{"mma_sync", "BM=32 BN=32 WM=16 WN=16"},
+        {"mma_sync", "BM=64 BN=64 BK_BYTES=128 PACK=1"},
+        {"mma_sync", "BM=32 BN=64 WM=16 PACK=2"},
+        {"wgmma", "BM=64 BN=64 CONSUMERS=1 PACK=1"}},
+       {"mma_sync", "BM=64 BN=64 BK_BYTES=128 SPLIT=2"},
+       {"odd and deep", 41, 71, 527, Values::wide}},
       {"tf32",
        Precision::tf32,
        Layout::nt,
@@ -102,8 +112,7 @@ class EqualSummations : public testing::TestWithParam<SummationCase> {};
 
 TEST_P(EqualSummations, GiveEqualBits) {
   const SummationCase& of = GetParam();
-  constexpr Scene kScene{"wide and deep", 40, 72, 528, Values::wide, {.alpha = 0.75, .beta = -0.5}};
-  const Product product(kScene, of.precision, of.layout);
+  const Product product(of.scene, of.precision, of.layout);
   Problem invariant = product.problem();
   invariant.invariant = true;
 
