@@ -169,7 +169,7 @@ class DispatchTable {
   };
   struct Runnable {
     const Entry* entry;
-    Config config;  ///< the entry's configuration, but for SPLIT
+    Config config;  ///< the entry's configuration, but for SPLIT and clusters
     LaunchPlan plan;
   };
   struct Weighed {

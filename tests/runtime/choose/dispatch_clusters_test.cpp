@@ -140,6 +140,20 @@ TEST_F(DispatchClusters, WhatIsKnownOfThemCounts) {
   EXPECT_EQ(clusters_of(DispatchTable(device_, kernels).choose(other_)), std::pair(4, 1));
 }
 
+TEST_F(DispatchClusters, NoMoreAreWeighedThanCanBe) {
+  std::vector<Entry> winners;
+  for (int i = 0; i < 300; ++i) {
+    Entry each = entry(bf16(1024, 1024 + 8 * i, 4096), 4, 1, 0);
+    each.median_us = model_us(each.problem, each.kernel->config);
+    StoredKernel kernel = *each.kernel;
+    kernel.binary_hash = fmt::format("program {}", i);
+    each.kernel = std::make_shared<const StoredKernel>(kernel);
+    winners.push_back(each);
+  }
+  EXPECT_EQ(clusters_of(table(winners).choose(other_)), std::pair(2, 1))
+      << "of more than 512 those alone would be weighed that were measured around here";
+}
+
 TEST_F(DispatchClusters, InvariantProductsHaveThemToo) {
   Problem tuned = tuned_;
   Problem other = other_;
