@@ -58,23 +58,22 @@ class Rules {
   explicit Rules(std::vector<RuleInfo>& list) : list_(&list) {}
 
   /// What a configuration needs in order to run and to be right: "TM divides BM".
-  void must(bool holds, std::string_view reason) { note(holds, reason, broken_); }
+  void must(bool holds, std::string_view reason) { note(true, holds, reason); }
 
   /// What makes it worth a trial: "every split has at least four tiles of k". The search leaves out the others; one
   /// that is named, or is the default, is allowed.
-  void worth(bool holds, std::string_view reason) { note(holds || scope_ == Scope::musts, reason, unworthy_); }
+  void worth(bool holds, std::string_view reason) { note(false, holds || scope_ == Scope::musts, reason); }
 
-  bool ok() const { return broken_.empty(); }               ///< whether it runs
-  bool searched() const { return reason_.empty(); }         ///< whether it runs and is worth trying
-  std::string_view broken() const { return broken_; }       ///< the first `must` that does not hold; empty if all do
-  std::string_view not_worth() const { return unworthy_; }  ///< the first `worth` that does not hold; empty if all do
-  std::string_view reason() const { return reason_; }       ///< whichever of them came first
+  bool ok() const { return broken_.empty(); }          ///< whether it runs
+  bool searched() const { return reason_.empty(); }    ///< whether it runs and is worth trying
+  std::string_view broken() const { return broken_; }  ///< the first `must` that does not hold; empty if all do
+  std::string_view reason() const { return reason_; }  ///< the first rule of either kind that does not hold
 
  private:
-  void note(bool holds, std::string_view reason, std::string_view& first) {
-    if (list_ != nullptr) list_->push_back({&first == &broken_, reason});
+  void note(bool is_must, bool holds, std::string_view reason) {
+    if (list_ != nullptr) list_->push_back({is_must, reason});
     if (holds || list_ != nullptr) return;
-    if (first.empty()) first = reason;
+    if (is_must && broken_.empty()) broken_ = reason;
     if (!reason_.empty()) return;
     reason_ = reason;
     if (reads_ != nullptr) reads_->close();
@@ -84,7 +83,6 @@ class Rules {
   Scope scope_ = Scope::all;
   std::vector<RuleInfo>* list_ = nullptr;
   std::string_view broken_;
-  std::string_view unworthy_;
   std::string_view reason_;
 };
 

@@ -48,7 +48,7 @@ TEST(Rules, TellWhatCannotRunFromWhatIsNotWorthTrying) {
   rules.worth(false, "second");
   EXPECT_TRUE(rules.ok());
   EXPECT_FALSE(rules.searched());
-  EXPECT_EQ(rules.not_worth(), "first");
+  EXPECT_EQ(rules.reason(), "first");
   EXPECT_EQ(rules.broken(), "");
 }
 
