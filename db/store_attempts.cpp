@@ -76,9 +76,9 @@ std::vector<Suspect> Store::suspects(const std::optional<std::string>& source_ha
 }
 
 void Store::put_lost_compile(const LostCompile& lost) {
-  static const std::string find = fmt::format(
-      "SELECT losses, limit_ms FROM lost_compile WHERE source_hash ="
-      " :source_hash AND target = :target AND nvrtc = :nvrtc");
+  constexpr std::string_view kFind =
+      "SELECT losses, limit_ms FROM lost_compile WHERE source_hash = :source_hash AND target = :target"
+      " AND nvrtc = :nvrtc";
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
@@ -86,7 +86,7 @@ void Store::put_lost_compile(const LostCompile& lost) {
   row.losses = 1;
   row.last = utc_now();
   {
-    Rows before = database.query(find, Named{"source_hash", Hash{lost.source_hash}}, Named{"target", lost.target},
+    Rows before = database.query(kFind, Named{"source_hash", Hash{lost.source_hash}}, Named{"target", lost.target},
                                  Named{"nvrtc", lost.nvrtc});
     if (before.next()) {
       row.losses += static_cast<int>(std::clamp<std::int64_t>(before.integer(0).value_or(0), 0, 1'000'000));

@@ -22,7 +22,6 @@ class TextNumbers {
   std::uint32_t number_of(std::string_view text);
   std::optional<std::uint32_t> find(std::string_view text) const;
   std::string_view text(std::uint32_t number) const { return *texts_[number]; }
-  std::size_t size() const { return texts_.size(); }
 
  private:
   struct Hash {
