@@ -16,6 +16,7 @@
 #include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/cover/size_sample.h"
+#include "tuner/workers/gpu_lock.h"
 
 namespace mmtune {
 namespace {
@@ -259,6 +260,20 @@ TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {
   const Result other = mmtune("audit --device model:h200 --sizes 64..128 --count 1 --precision fp64");
   EXPECT_EQ(other.code, 4);
   EXPECT_THAT(other.err, HasSubstr("on NVIDIA H200; run mmtune cover or tune first"));
+}
+
+TEST_F(CoverOfPretendedGpu, AnAuditThatIsInterruptedWhileItWaitsForTheGpuMeasuresNothing) {
+  ASSERT_EQ(cover("").code, 0);
+  DeviceChoice gpu{{}, 0};
+  gpu.spec.uuid = uuid();
+  const auto lock = GpuLock::wait(gpu, [] { return false; });
+  const Result audit = shell(fmt::format(R"(
+      MMTUNE_DB='{0}' MMTUNE_TEST_FAULTS='uuid@{1}' '{2}' audit --device 0 --sizes 64..1024 --count 2 2>'{3}' & audit=$!
+      while kill -0 $audit && ! grep -q 'waiting for it' '{3}'; do sleep 0.05; done
+      kill -TERM $audit; wait $audit; code=$?; cat '{3}' >&2; exit $code)",
+                                         path("default.db"), uuid(), MMTUNE_PRETENDING_BINARY, path("log")));
+  EXPECT_EQ(audit.code, 130);
+  EXPECT_THAT(audit.err, HasSubstr("interrupted while another process measured on the GPU"));
 }
 
 TEST_F(CoverTest, WhatIsNoDistributionIsAUsageError) {

@@ -124,6 +124,7 @@ Audit audit_gpu(const SessionOptions& session, std::size_t tuned_sizes) {
   const auto measure = [&](const Problem& problem, const std::vector<Program>& programs) {
     if (!bench) {
       lock = GpuLock::wait(device, InterruptGuard::requested, session.wait_s);
+      if (!lock) throw Error("the audit was interrupted while another process measured on the GPU");
       nvrtc.emplace(Nvrtc::load());
       gpu.emplace(device.ordinal);
       opponent = make_cublas_opponent(env::cuda_library_directories());
