@@ -140,7 +140,7 @@ class Session {
   std::string shortfall() const {
     std::size_t problems = 0, lanes = 0;
     for (const Model& model : models_) {
-      const std::size_t coming = model.tasks.coming().size();
+      const std::size_t coming = model.tasks.size();
       problems += coming;
       lanes += std::min(model.devices.size(), coming);
     }
@@ -185,7 +185,7 @@ class Session {
   void run_lanes() {
     std::vector<std::jthread> lanes;
     for (Model& model : models_) {
-      if (model.tasks.coming(1).empty()) continue;
+      if (model.tasks.size() == 0) continue;
       for (const DeviceChoice& device : model.devices) lanes.emplace_back([&] { run_lane(model, device); });
     }
   }
@@ -193,7 +193,7 @@ class Session {
   /// A fault ends all lanes.
   void run_lane(Model& model, const DeviceChoice& device) {
     try {
-      const auto is_over = [&] { return is_stopped() || model.tasks.coming(1).empty(); };
+      const auto is_over = [&] { return is_stopped() || model.tasks.size() == 0; };
       const bool is_model = evidence_of(device) == Evidence::predicted;
       const auto lock = is_model ? std::nullopt : GpuLock::wait(device, is_over, options_.wait_s);
       if (!lock && !is_model) return;

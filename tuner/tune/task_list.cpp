@@ -82,6 +82,11 @@ void TaskQueue::ended(Clock::time_point deadline) {
   deadlines_.ended(deadline, Clock::now());
 }
 
+std::size_t TaskQueue::size() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_.size();
+}
+
 std::vector<Problem> TaskQueue::coming(std::size_t most) const {
   const std::lock_guard lock(mutex_);
   std::vector<Problem> problems;

@@ -55,6 +55,9 @@ class TaskQueue {
   /// A task of that deadline has ended.
   void ended(Clock::time_point deadline);
 
+  /// The number of tasks that nobody has taken.
+  std::size_t size() const;
+
   /// The problems of the tasks that nobody has taken, the next one first; at most so many.
   std::vector<Problem> coming(std::size_t most = std::numeric_limits<std::size_t>::max()) const;
 

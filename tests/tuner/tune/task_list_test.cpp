@@ -30,6 +30,7 @@ TEST(TaskQueue, LanesTakeTasksInOrderWhileTheyAreExpectedToEndInTime) {
   EXPECT_GT(first->part, 190s) << "each of two lanes has half of three problems";
   EXPECT_LE(first->part, 200s);
   EXPECT_GT(first->deadline, begin + 190s);
+  EXPECT_EQ(queue.size(), 2u);
   EXPECT_THAT(queue.coming(1), ElementsAre(cube(128)));
   EXPECT_THAT(queue.coming(), ElementsAre(cube(128), cube(256)));
   queue.ended(begin - 2h);
