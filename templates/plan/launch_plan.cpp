@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "templates/problem/tiling.h"
+
 namespace mmtune {
 namespace {
 
@@ -53,6 +55,12 @@ bool splits_at_launch(const LaunchPlan& plan) { return is_at_launch(plan, kSplit
 std::int64_t block_threads(const LaunchStep& step) { return product(step.block); }
 
 std::int64_t cluster_blocks(const LaunchStep& step) { return product(step.cluster); }
+
+MatrixArgs add_copy(LaunchPlan& plan, std::string_view name, const StoredShape& shape, int element_bytes,
+                    int unit_bytes) {
+  const std::int64_t row_bytes = ceil_div(shape.columns * element_bytes, unit_bytes) * unit_bytes;
+  return {plan.workspace.add(name, shape.rows * row_bytes), Arg::number(row_bytes / element_bytes)};
+}
 
 std::vector<Arg> blas_arguments(const MatrixArgs& a, const MatrixArgs& b) {
   const MatrixArgs c = stored(Operand::c);

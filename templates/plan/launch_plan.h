@@ -165,6 +165,10 @@ struct MatrixArgs {
 };
 constexpr MatrixArgs stored(Operand operand) { return {Arg::operand(operand), Arg::ld(operand)}; }
 
+/// Room for a copy of a matrix in the plan's workspace, with rows of whole units of `unit_bytes`.
+MatrixArgs add_copy(LaunchPlan& plan, std::string_view name, const StoredShape& shape, int element_bytes,
+                    int unit_bytes);
+
 /// The arguments of a kernel that takes everything a BLAS gemm takes:
 /// gemm(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc).
 std::vector<Arg> blas_arguments(const MatrixArgs& a = stored(Operand::a), const MatrixArgs& b = stored(Operand::b));

@@ -191,7 +191,8 @@ struct MmaSync {
                       {"PACK_THREADS", kPackThreads},
                       {"PACK_VECTOR", vector_width(packs_a(problem, p) ? problem.align.a : problem.align.b, types.a)}};
     plan.needs = problem.align;
-    const MatrixArgs copy = p.pack > 0 ? add_copy(plan, problem, p) : MatrixArgs{};
+    const MatrixArgs copy =
+        p.pack > 0 ? add_copy(plan, "copy", packed_shape(problem, p), types.a.bytes, kUnitBytes) : MatrixArgs{};
     const MatrixArgs a = packs_a(problem, p) ? copy : stored(Operand::a);
     const MatrixArgs b = packs_b(problem, p) ? copy : stored(Operand::b);
     const Arg partial = add_partial_sums(plan, problem, p.split);
@@ -222,15 +223,6 @@ struct MmaSync {
   static StoredShape packed_shape(const Problem& problem, const Params& p) {
     return packs_a(problem, p) ? stored_a(problem) : stored_b(problem);
   }
-  /// The bytes of a row of the copy.
-  static std::int64_t row_bytes(const Problem& problem, const Params& p) {
-    return ceil_div(packed_shape(problem, p).columns * element_bytes(problem), kUnitBytes) * kUnitBytes;
-  }
-  static MatrixArgs add_copy(LaunchPlan& plan, const Problem& problem, const Params& p) {
-    const std::int64_t bytes = row_bytes(problem, p);
-    return {plan.workspace.add("copy", packed_shape(problem, p).rows * bytes),
-            Arg::number(bytes / element_bytes(problem))};
-  }
   static LaunchStep pack_step(const Problem& problem, const Params& p, const MatrixArgs& copy, Arg flags) {
     const bool is_a = packs_a(problem, p);
     const Operand operand = is_a ? Operand::a : Operand::b;
@@ -239,8 +231,8 @@ struct MmaSync {
     const bool is_along_k = is_a ? !transposes_a(problem.layout) : transposes_b(problem.layout);
     LaunchStep pack;
     pack.kernel = "pack";
-    pack.grid.x = std::max<std::int64_t>(
-        1, ceil_div(packed_shape(problem, p).rows * (row_bytes(problem, p) / kUnitBytes), kPackThreads));
+    const std::int64_t units_of_row = copy.ld.value * element_bytes(problem) / kUnitBytes;
+    pack.grid.x = std::max<std::int64_t>(1, ceil_div(packed_shape(problem, p).rows * units_of_row, kPackThreads));
     pack.block.x = kPackThreads;
     pack.args = {(is_along_k ? extent : k).as("rows"),
                  (is_along_k ? k : extent).as("columns"),

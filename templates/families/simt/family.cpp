@@ -185,10 +185,12 @@ struct Simt {
     plan.constants = constants(problem, p, device);
     plan.needs = problem.align;
     const PrecisionTraits& types = traits(problem.precision);
-    const MatrixArgs a =
-        packs_a(problem, p) ? add_copy(plan, "copy of A", types.a, problem.k, problem.m) : stored(Operand::a);
-    const MatrixArgs b =
-        packs_b(problem, p) ? add_copy(plan, "copy of B", types.b, problem.k, problem.n) : stored(Operand::b);
+    const MatrixArgs a = packs_a(problem, p)
+                             ? add_copy(plan, "copy of A", {problem.k, problem.m}, types.a.bytes, kRowBytes)
+                             : stored(Operand::a);
+    const MatrixArgs b = packs_b(problem, p)
+                             ? add_copy(plan, "copy of B", {problem.k, problem.n}, types.b.bytes, kRowBytes)
+                             : stored(Operand::b);
     const Sums sums = add_sums(plan, problem, p, device);
     if (p.pack == 1) {
       plan.steps.push_back(pack_step(problem, p, a, b, sums.flags));
@@ -224,13 +226,6 @@ struct Simt {
             {"PACK_SMEM_BYTES", pack_bytes(problem)},
             {"PREPARE_THREADS", kPrepareThreads},
             {"REDUCE_THREADS", kReduceThreads}};
-  }
-
-  /// A copy [k][extent] of an operand with rows of whole 16 bytes, which a step before gemm makes.
-  static MatrixArgs add_copy(LaunchPlan& plan, std::string_view name, const FormatTraits& format, std::int64_t k,
-                             std::int64_t extent) {
-    const std::int64_t row_bytes = ceil_div(extent * format.bytes, kRowBytes) * kRowBytes;
-    return {plan.workspace.add(name, k * row_bytes), Arg::number(row_bytes / format.bytes)};
   }
 
   /// Where blocks leave sums for each other: those of every part of k; for every block of STREAM two tiles, the sums of

@@ -145,9 +145,9 @@ struct Wgmma {
       return {shape, bytes, false, false, stored(operand), {.rows = 1}};
     const bool turns = is_a ? turns_a(problem, p) : turns_b(problem, p);
     if (turns) std::swap(shape.rows, shape.columns);
-    const std::int64_t row_bytes = ceil_div(std::max<std::int64_t>(1, shape.columns) * bytes, kLine) * kLine;
-    const Arg copy = plan.workspace.add(is_a ? "copy of A" : "copy of B", shape.rows * row_bytes);
-    return {shape, bytes, true, turns, {copy, Arg::number(row_bytes / bytes)}, {.bytes = row_bytes}};
+    const StoredShape least{shape.rows, std::max<std::int64_t>(1, shape.columns)};
+    const MatrixArgs copy = add_copy(plan, is_a ? "copy of A" : "copy of B", least, bytes, kLine);
+    return {shape, bytes, true, turns, copy, {.bytes = copy.ld.value * bytes}};
   }
 
   /// The blocks of pack() for an operand.
