@@ -150,6 +150,7 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_R48 MMTUNE_R40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define MMTUNE_R52 MMTUNE_R48 ", %48, %49, %50, %51"
 #define MMTUNE_R56 MMTUNE_R48 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define MMTUNE_R60 MMTUNE_R56 ", %56, %57, %58, %59"
 #define MMTUNE_R64 MMTUNE_R56 ", %56, %57, %58, %59, %60, %61, %62, %63"
 #define MMTUNE_R68 MMTUNE_R64 ", %64, %65, %66, %67"
 #define MMTUNE_R72 MMTUNE_R64 ", %64, %65, %66, %67, %68, %69, %70, %71"
@@ -157,9 +158,13 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_R80 MMTUNE_R72 ", %72, %73, %74, %75, %76, %77, %78, %79"
 #define MMTUNE_R84 MMTUNE_R80 ", %80, %81, %82, %83"
 #define MMTUNE_R88 MMTUNE_R80 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define MMTUNE_R92 MMTUNE_R88 ", %88, %89, %90, %91"
 #define MMTUNE_R96 MMTUNE_R88 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define MMTUNE_R100 MMTUNE_R96 ", %96, %97, %98, %99"
 #define MMTUNE_R104 MMTUNE_R96 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define MMTUNE_R108 MMTUNE_R104 ", %104, %105, %106, %107"
 #define MMTUNE_R112 MMTUNE_R104 ", %104, %105, %106, %107, %108, %109, %110, %111"
+#define MMTUNE_R116 MMTUNE_R112 ", %112, %113, %114, %115"
 #define MMTUNE_R120 MMTUNE_R112 ", %112, %113, %114, %115, %116, %117, %118, %119"
 #define MMTUNE_R128 MMTUNE_R120 ", %120, %121, %122, %123, %124, %125, %126, %127"
 #define MMTUNE_S4(c) MMTUNE_D4(c, 0)
@@ -176,6 +181,7 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_S48(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32)
 #define MMTUNE_S52(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32), MMTUNE_D4(c, 48)
 #define MMTUNE_S56(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32), MMTUNE_D8(c, 48)
+#define MMTUNE_S60(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32), MMTUNE_D8(c, 48), MMTUNE_D4(c, 56)
 #define MMTUNE_S64(c) MMTUNE_D64(c, 0)
 #define MMTUNE_S68(c) MMTUNE_D64(c, 0), MMTUNE_D4(c, 64)
 #define MMTUNE_S72(c) MMTUNE_D64(c, 0), MMTUNE_D8(c, 64)
@@ -183,9 +189,13 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_S80(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64)
 #define MMTUNE_S84(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64), MMTUNE_D4(c, 80)
 #define MMTUNE_S88(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64), MMTUNE_D8(c, 80)
+#define MMTUNE_S92(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64), MMTUNE_D8(c, 80), MMTUNE_D4(c, 88)
 #define MMTUNE_S96(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64)
+#define MMTUNE_S100(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D4(c, 96)
 #define MMTUNE_S104(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D8(c, 96)
+#define MMTUNE_S108(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D8(c, 96), MMTUNE_D4(c, 104)
 #define MMTUNE_S112(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D16(c, 96)
+#define MMTUNE_S116(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D16(c, 96), MMTUNE_D4(c, 112)
 #define MMTUNE_S120(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D16(c, 96), MMTUNE_D8(c, 112)
 #define MMTUNE_S128(c) MMTUNE_D128(c, 0)
 
@@ -205,6 +215,7 @@ __device__ __forceinline__ void take_registers() {
   X(96, MMTUNE_S48, MMTUNE_R48, "%48", "%49", "%50", "%51", "%52", "%53", "%54", "%55")            \
   X(104, MMTUNE_S52, MMTUNE_R52, "%52", "%53", "%54", "%55", "%56", "%57", "%58", "%59")           \
   X(112, MMTUNE_S56, MMTUNE_R56, "%56", "%57", "%58", "%59", "%60", "%61", "%62", "%63")           \
+  X(120, MMTUNE_S60, MMTUNE_R60, "%60", "%61", "%62", "%63", "%64", "%65", "%66", "%67")           \
   X(128, MMTUNE_S64, MMTUNE_R64, "%64", "%65", "%66", "%67", "%68", "%69", "%70", "%71")           \
   X(136, MMTUNE_S68, MMTUNE_R68, "%68", "%69", "%70", "%71", "%72", "%73", "%74", "%75")           \
   X(144, MMTUNE_S72, MMTUNE_R72, "%72", "%73", "%74", "%75", "%76", "%77", "%78", "%79")           \
@@ -212,9 +223,13 @@ __device__ __forceinline__ void take_registers() {
   X(160, MMTUNE_S80, MMTUNE_R80, "%80", "%81", "%82", "%83", "%84", "%85", "%86", "%87")           \
   X(168, MMTUNE_S84, MMTUNE_R84, "%84", "%85", "%86", "%87", "%88", "%89", "%90", "%91")           \
   X(176, MMTUNE_S88, MMTUNE_R88, "%88", "%89", "%90", "%91", "%92", "%93", "%94", "%95")           \
+  X(184, MMTUNE_S92, MMTUNE_R92, "%92", "%93", "%94", "%95", "%96", "%97", "%98", "%99")           \
   X(192, MMTUNE_S96, MMTUNE_R96, "%96", "%97", "%98", "%99", "%100", "%101", "%102", "%103")       \
+  X(200, MMTUNE_S100, MMTUNE_R100, "%100", "%101", "%102", "%103", "%104", "%105", "%106", "%107") \
   X(208, MMTUNE_S104, MMTUNE_R104, "%104", "%105", "%106", "%107", "%108", "%109", "%110", "%111") \
+  X(216, MMTUNE_S108, MMTUNE_R108, "%108", "%109", "%110", "%111", "%112", "%113", "%114", "%115") \
   X(224, MMTUNE_S112, MMTUNE_R112, "%112", "%113", "%114", "%115", "%116", "%117", "%118", "%119") \
+  X(232, MMTUNE_S116, MMTUNE_R116, "%116", "%117", "%118", "%119", "%120", "%121", "%122", "%123") \
   X(240, MMTUNE_S120, MMTUNE_R120, "%120", "%121", "%122", "%123", "%124", "%125", "%126", "%127") \
   X(256, MMTUNE_S128, MMTUNE_R128, "%128", "%129", "%130", "%131", "%132", "%133", "%134", "%135")
 
