@@ -7,6 +7,7 @@
 #include "templates/families/wgmma/shape.h"
 #include "templates/family/family.h"
 #include "templates/family/split_k.h"
+#include "templates/family/stored_boxes.h"
 
 namespace mmtune::wgmma_shape {
 
@@ -40,7 +41,7 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
   const int most = p.consumers == 3                        ? 96
                    : p.min_blocks == 2 && p.consumers == 2 ? 48
                    : p.min_blocks == 2                     ? 128
-                   : is_turned                             ? 152
+                   : is_turned                             ? (stores_boxes(problem) ? 160 : 152)
                    : takes_turns                           ? 160
                                                            : kMostSums;
   rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
