@@ -5,18 +5,44 @@
 
 #include "templates/family/split_k.h"
 #include "templates/family/summation.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {
 
-constexpr std::int64_t kExtent = 1024;  // a multiple of every vector and tile
+constexpr std::int64_t kWholeLines = 1024;  // the elements of a row that is whole lines, of any type
+// The same of one that is not, nor is one of three times as many; a multiple of every vector, and so large that its
+// padding hardly counts.
+constexpr std::int64_t kOthers = 8208;
 
 double product(std::int64_t x, std::int64_t y) { return static_cast<double>(x) * static_cast<double>(y); }
 
+/// What a workspace has for each element of an operand and of C, and besides.
+struct WorkspaceBytes {
+  double per_a, per_b, per_c, fixed;
+};
+
+/// Slices hold operands, sums of C or what blocks keep, so that their bytes are linear in the numbers of elements: four
+/// plans tell by how much.
+template <class PlanAt>
+WorkspaceBytes bytes_around(std::int64_t extent, const PlanAt& plan_at) {
+  constexpr std::int64_t kTimes = 3;
+  const auto bytes_at = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return static_cast<double>(plan_at(m, n, k).workspace.bytes());
+  };
+  const double least = bytes_at(extent, extent, extent);
+  const double by_m = bytes_at(kTimes * extent, extent, extent) - least;
+  const double by_n = bytes_at(extent, kTimes * extent, extent) - least;
+  const double by_k = bytes_at(extent, extent, kTimes * extent) - least;
+  const double elements = product(extent, extent);
+  const double twice = 2 * (kTimes - 1) * elements;
+  WorkspaceBytes bytes{(by_m + by_k - by_n) / twice, (by_n + by_k - by_m) / twice, (by_m + by_n - by_k) / twice, 0};
+  bytes.fixed = least - (bytes.per_a + bytes.per_b + bytes.per_c) * elements;
+  return bytes;
+}
+
 }  // namespace
 
-// Slices hold operands, sums of C or what blocks keep, so that their bytes are linear in the numbers of elements: four
-// plans tell by how much.
 KernelModel::KernelModel(const Family& family, const Config& config, const Problem& rendered, const DeviceSpec& device,
                          int registers) {
   Problem problem = rendered;
@@ -24,19 +50,16 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
     problem.m = m, problem.n = n, problem.k = k;
     return family.plan(problem, config, device);
   };
-  const auto bytes_of = [](const LaunchPlan& plan) { return static_cast<double>(plan.workspace.bytes()); };
-  const LaunchPlan plan = plan_at(kExtent, kExtent, kExtent);
+  const LaunchPlan plan = plan_at(kOthers, kOthers, kOthers);
   cost_ = cost_of(problem, plan, device, registers);
   splits_at_launch_ = mmtune::splits_at_launch(plan);
-  const double least = bytes_of(plan);
-  const double by_m = bytes_of(plan_at(2 * kExtent, kExtent, kExtent)) - least;
-  const double by_n = bytes_of(plan_at(kExtent, 2 * kExtent, kExtent)) - least;
-  const double by_k = bytes_of(plan_at(kExtent, kExtent, 2 * kExtent)) - least;
-  const double elements = product(kExtent, kExtent);
-  bytes_per_a_ = (by_m + by_k - by_n) / (2 * elements);
-  bytes_per_b_ = (by_n + by_k - by_m) / (2 * elements);
-  bytes_per_c_ = (by_m + by_n - by_k) / (2 * elements);
-  fixed_bytes_ = least - (bytes_per_a_ + bytes_per_b_ + bytes_per_c_) * elements;
+  if (plan.workspace.bytes() == 0) return;
+  const WorkspaceBytes whole = bytes_around(kWholeLines, plan_at);
+  const WorkspaceBytes others = bytes_around(kOthers, plan_at);
+  per_a_ = {whole.per_a, others.per_a};
+  per_b_ = {whole.per_b, others.per_b};
+  bytes_per_c_ = whole.per_c;
+  fixed_bytes_ = whole.fixed;
 }
 
 double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts) const {
@@ -89,9 +112,14 @@ bool KernelModel::fills_clusters(const Problem& problem) const {
 
 // What a workspace has for results are their parts.
 double KernelModel::workspace_bytes(const Problem& problem, int parts) const {
+  const PrecisionTraits& types = traits(problem.precision);
+  const auto copied = [](const PerElement& per_element, const StoredShape& shape, int element_bytes) {
+    return (fills_lines(shape, element_bytes) ? per_element.of_whole_lines : per_element.of_others) *
+           product(shape.rows, shape.columns);
+  };
   const double share = parts == 0 ? 1 : static_cast<double>(parts) / cost_.split_k;
-  return fixed_bytes_ + bytes_per_a_ * product(problem.m, problem.k) + bytes_per_b_ * product(problem.k, problem.n) +
-         bytes_per_c_ * share * product(problem.m, problem.n);
+  return fixed_bytes_ + copied(per_a_, stored_a(problem), types.a.bytes) +
+         copied(per_b_, stored_b(problem), types.b.bytes) + bytes_per_c_ * share * product(problem.m, problem.n);
 }
 
 }  // namespace mmtune

@@ -49,10 +49,19 @@ class KernelModel {
   friend bool operator==(const KernelModel&, const KernelModel&) = default;
 
  private:
+  /// The bytes of a copy by element of the operand: a kernel may leave rows where they are that are whole lines.
+  struct PerElement {
+    double of_whole_lines = 0;
+    double of_others = 0;
+
+    friend bool operator==(const PerElement&, const PerElement&) = default;
+  };
+
   PlanCost cost_;
   bool splits_at_launch_ = false;
   double fixed_bytes_ = 0;                                      ///< the bytes of the workspace that no extent changes
-  double bytes_per_a_ = 0, bytes_per_b_ = 0, bytes_per_c_ = 0;  ///< the others, by element of an operand
+  double bytes_per_c_ = 0;                                      ///< the others, by element of C
+  PerElement per_a_, per_b_;                                    ///< and by element of A and B
 };
 
 }  // namespace mmtune

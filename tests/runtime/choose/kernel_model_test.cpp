@@ -97,6 +97,25 @@ TEST(KernelModel, KnowsWhatTheWorkspaceCosts) {
   }
 }
 
+TEST(KernelModel, KnowsThatACopyLeavesOperandsWhoseRowsAreWholeLines) {
+  const DeviceSpec& device = catalog_gpu("h100");
+  const Family& family = family_named("wgmma");
+  const Problem neither = packed_problem(Precision::bf16, Layout::nn, 376, 3856, 5816);
+  const Problem a_alone = packed_problem(Precision::bf16, Layout::nn, 376, 3840, 5816);
+  const Problem b_alone = packed_problem(Precision::bf16, Layout::nn, 376, 3856, 5824);
+  const Config config = family.complete(family.parse("BM=128 BN=128 PACK=1"), neither, device);
+  for (const Problem& rendered : {neither, a_alone, b_alone}) {
+    const KernelModel model(family, config, rendered, device, 168);
+    for (const Problem& problem : {neither, a_alone, b_alone}) {
+      const LaunchPlan plan = family.plan(problem, config, device);
+      const auto bytes = static_cast<double>(plan.workspace.bytes());
+      EXPECT_NEAR(model.workspace_bytes(problem), bytes, 0.02 * bytes) << to_string(problem);
+      const double exact = predict(problem, plan, device, 168).time_us;
+      EXPECT_NEAR(model.time_us(problem, device), exact, 0.02 * exact) << to_string(problem);
+    }
+  }
+}
+
 TEST(KernelModel, SaysWhatOtherNumbersOfPartsWouldTake) {
   struct Splitting {
     const char* family;
