@@ -59,9 +59,9 @@ class KernelModel {
 
   PlanCost cost_;
   bool splits_at_launch_ = false;
-  double fixed_bytes_ = 0;                                      ///< the bytes of the workspace that no extent changes
-  double bytes_per_c_ = 0;                                      ///< the others, by element of C
-  PerElement per_a_, per_b_;                                    ///< and by element of A and B
+  double fixed_bytes_ = 0;    ///< the bytes of the workspace that no extent changes
+  double bytes_per_c_ = 0;    ///< the others, by element of C
+  PerElement per_a_, per_b_;  ///< and by element of A and B
 };
 
 }  // namespace mmtune

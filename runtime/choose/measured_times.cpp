@@ -5,19 +5,25 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "runtime/choose/nearest.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {
 
 // The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn; the alignment's
 // distance, caution and what kernels have in common on times of bf16 on an H100 (docs/lab/2026-11-26-cover.md).
-constexpr double kDistanceUnit = 2;       // the unit of distances, in octaves
-constexpr double kSoftening = 0.05;       // the squared distance within which sizes count as one
-constexpr double kOperandDistance = 2;    // the distance for each operand that is aligned otherwise
+constexpr double kDistanceUnit = 2;     // the unit of distances, in octaves
+constexpr double kSoftening = 0.05;     // the squared distance within which sizes count as one
+constexpr double kOperandDistance = 2;  // the distance for each operand that is aligned otherwise
+// The distances for each octave of the alignment of rows that tensor cores read, and write, to lines of memory.
+constexpr double kReadDistance = 0.15;
+constexpr double kWrittenDistance = 0.1;
 constexpr double kCommonWeight = 4;       // the weight of what all kernels have in common
 constexpr int kAround = 24;               // the number of sizes that have a say
 constexpr double kCaution = 0.05;         // the logarithm of caution() for a kernel that is unknown here
@@ -28,15 +34,14 @@ constexpr std::size_t kDepth = 8;    // the most blocks that a group has a size 
 constexpr float kRounding = 1e-3F;   // Squared distances of rounded places are off by less, as a part of them plus 1.
 
 /// The distances from some places. One step is taken for all of them after another, so that vector units do it.
-template <class Floats>
-Floats squared_distances(const std::array<Floats, 4>& places, const std::array<float, 4>& at) {
-  Floats squares;
-  for (std::size_t i = 0; i < squares.size(); ++i) {
-    const float m = places[0][i] - at[0];
-    const float n = places[1][i] - at[1];
-    const float k = places[2][i] - at[2];
-    const float alignment = places[3][i] - at[3];
-    squares[i] = m * m + n * n + k * k + alignment * alignment;
+template <class Floats, std::size_t kAxes>
+Floats squared_distances(const std::array<Floats, kAxes>& places, const std::array<float, kAxes>& at) {
+  Floats squares{};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      const float along = places[axis][i] - at[axis];
+      squares[i] += along * along;
+    }
   }
   return squares;
 }
@@ -67,13 +72,25 @@ int unaligned_operands(const Problem& problem) {
   return unaligned(a) + unaligned(b) + unaligned(c);
 }
 
+/// The octaves of the bytes to which all rows are aligned, from 16 bytes to a line.
+double row_octaves(const StoredShape& shape, int element_bytes) {
+  const std::int64_t aligned = std::gcd(shape.columns * element_bytes, std::int64_t{kMemoryLine});
+  return std::log2(static_cast<double>(std::max<std::int64_t>(aligned, kAlignments.back())));
+}
+
 }  // namespace
 
-/// The place in units of kDistanceUnit.
+/// The place in units of kDistanceUnit. CUDA cores err no otherwise where rows begin between lines.
 MeasuredTimes::Place MeasuredTimes::place_of(const Problem& problem) {
   const Octaves at = octaves_of(problem);
-  return {at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit,
-          kOperandDistance * unaligned_operands(problem)};
+  Place place{at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit,
+              kOperandDistance * unaligned_operands(problem)};
+  const PrecisionTraits& types = traits(problem.precision);
+  if (types.unit == core_unit(problem.precision)) return place;
+  place[4] = kReadDistance * row_octaves(stored_a(problem), types.a.bytes);
+  place[5] = kReadDistance * row_octaves(stored_b(problem), types.b.bytes);
+  place[6] = kWrittenDistance * row_octaves({problem.m, problem.n}, types.c.bytes);
+  return place;
 }
 
 double MeasuredTimes::squared_distance(const Place& x, const Place& y) {

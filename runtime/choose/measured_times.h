@@ -83,8 +83,9 @@ class MeasuredTimes {
     std::vector<Result> results;
   };
 
-  /// A place by the octaves of m, n and k, and by the alignment: a model errs otherwise where rows are not aligned.
-  static constexpr std::size_t kAxes = 4;
+  /// A place by the octaves of m, n and k, by the alignment, and by where rows of A, B and C begin in lines of memory:
+  /// a model errs otherwise where they are aligned otherwise.
+  static constexpr std::size_t kAxes = 7;
   using Place = std::array<double, kAxes>;
   static Place place_of(const Problem& problem);
   static double squared_distance(const Place& x, const Place& y);

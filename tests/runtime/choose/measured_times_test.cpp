@@ -56,6 +56,17 @@ TEST(MeasuredTimes, ErrorsAtSizesThatAreAlignedAlikeCountMost) {
   EXPECT_NEAR(times.around(fp32_problem(481, 481, 481)).factor(0), 1, 0.02);
 }
 
+TEST(MeasuredTimes, ErrorsOfTensorCoresAtSizesWhoseRowsBeginAlikeInLinesCountMost) {
+  const auto factor_at = [](Precision precision, std::int64_t extent) {
+    const auto cube = [&](std::int64_t edge) { return packed_problem(precision, Layout::nn, edge, edge, edge); };
+    const MeasuredTimes times({{0, cube(1024), 20, 10}, {0, cube(1032), 10, 10}});
+    return times.around(cube(extent)).factor(0);
+  };
+  EXPECT_NEAR(factor_at(Precision::bf16, 1048), 1, 0.02) << "an odd multiple of 16 bytes";
+  EXPECT_NEAR(factor_at(Precision::bf16, 960), 2, 0.1) << "whole lines";
+  EXPECT_NEAR(factor_at(Precision::fp32, 1048), std::sqrt(2), 0.1) << "of CUDA cores both count";
+}
+
 TEST(MeasuredTimes, KernelsOfOneSizeHaveErrorsOfTheirOwn) {
   const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(256, 256, 256), 10, 10}});
   const auto around = times.around(fp32_problem(256, 256, 256));
