@@ -92,6 +92,14 @@ double crowd(const Problem& problem, const PlanCost& cost, double resident, doub
   return std::max(0.0, std::max(for_a, for_b) - served);
 }
 
+/// The clocks that an SM takes longer to store a result in rows of this problem.
+double unaligned_result_clocks(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
+  if (std::min(problem.align.c, cost.result_align) < numbers.store_align) return cost.unaligned_result_clocks;
+  const int bytes = traits(problem.precision).c.bytes;
+  const bool begins_with_sectors = problem.n * bytes % kMemorySector == 0;
+  return cost.fetch != Fetch::accelerator || begins_with_sectors ? 0 : bytes / numbers.split_bytes_per_clock;
+}
+
 /// How many warps have to be there for one to be ready, of so many for each scheduler: of many one always is.
 double wanted_for_one_ready(double warps, double ready) {
   constexpr double kMany = 32;
@@ -115,13 +123,8 @@ class Model {
     const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
     memory_share_ = std::min(1.0, operand_traffic(problem, cost, device, grid_) / std::max(1.0, fetched));
     latency_ = numbers_.l2_latency + memory_share_ * (numbers_.memory_latency - numbers_.l2_latency);
-    // The times of unaligned results say nothing of what the accelerator feeds; but where results are aligned, programs
-    // for unaligned ones took 9.8 us instead of 7.0 at 1552x3088x56 in bf16 and 17.2 instead of 10.4 at 1648x5728x80.
-    const bool is_narrow = cost.result_align < problem.align.c;
-    if ((is_narrow || !streams()) && std::min(problem.align.c, cost.result_align) < numbers_.store_align) {
-      const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * products;
-      unaligned_clocks_ = results * cost.unaligned_result_clocks / device.sm_count;
-    }
+    const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * products;
+    unaligned_clocks_ = results * unaligned_result_clocks(problem, cost, numbers_) / device.sm_count;
   }
 
   double waves() const { return waves_; }
