@@ -15,6 +15,7 @@
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
+#include "tuner/workers/interrupt.h"
 #include "tuner/workers/worker_lane.h"
 
 namespace mmtune {
@@ -45,12 +46,16 @@ class Repetition {
     return true;
   }
 
+  /// All problems, or those before an interruption that comes meanwhile.
   std::vector<RepeatedProblem> compare() {
     std::vector<RepeatedProblem> problems;
+    const bool was_interrupted = InterruptGuard::requested();
     for (std::size_t i = 0; i < winners_.size(); ++i) {
       if (winners_[i].chosen.empty()) continue;
       const Problem& problem = options_.session.problems[i];
+      if (!was_interrupted && InterruptGuard::requested()) break;
       try {
+        if (winners_[i].programs.size() > 1 && !open_lane()) break;
         const std::vector<Placing> placings = race(problem, winners_[i].programs);
         report(problem, winners_[i], placings);
         problems.push_back({problem, count_repeats(winners_[i].chosen, placings)});
@@ -103,25 +108,24 @@ class Repetition {
 
   std::vector<Placing> race(const Problem& problem, const std::vector<Program>& programs) {
     if (programs.size() == 1) return {{Standing::leader, {1, 1, 1}}};
-    lane().begin(problem, kScreenSamples);
-    RaceResult result = lane().race(programs);
+    lane_->begin(problem, kScreenSamples);
+    RaceResult result = lane_->race(programs);
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (result.verdicts[i].outcome != Outcome::ok) throw_unstable(programs[i].candidate, result.verdicts[i]);
     }
     return std::move(result.placings);
   }
 
-  Lane& lane() {
+  /// Opens the lane if it is not open; false if that is interrupted while another process has the GPU.
+  bool open_lane() {
     const DeviceChoice& device = options_.session.devices.front();
     if (!lane_ && evidence_of(device) == Evidence::predicted) {
       lane_ = make_model_lane(device, pool_.compiler().version);
-    } else if (!lane_) {
-      lock_ = GpuLock::wait(
-          device, [] { return false; }, options_.session.wait_s);
+    } else if (!lane_ && (lock_ = GpuLock::wait(device, options_.session.wait_s))) {
       const CompileTarget target = compile_target(device.spec, pool_.compiler().supported);
       lane_ = make_worker_lane({.device = device, .target = target, .canary = std::nullopt});
     }
-    return *lane_;
+    return lane_ != nullptr;
   }
 
   RepeatOptions options_;

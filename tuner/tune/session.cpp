@@ -195,7 +195,7 @@ class Session {
     try {
       const auto is_over = [&] { return is_stopped() || model.tasks.size() == 0; };
       const bool is_model = evidence_of(device) == Evidence::predicted;
-      const auto lock = is_model ? std::nullopt : GpuLock::wait(device, is_over, options_.wait_s);
+      const auto lock = is_model ? std::nullopt : GpuLock::wait(device, options_.wait_s, is_over);
       if (!lock && !is_model) return;
       const SettledGpu settled(device.spec, store_);
       LaneTimes times;

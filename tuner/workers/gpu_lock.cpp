@@ -59,7 +59,7 @@ std::string holder_of(const FileDescriptor& file) {
 
 std::string GpuLock::path(const DeviceChoice& device) { return fmt::format("/tmp/mmtune-{}.lock", device.spec.uuid); }
 
-std::optional<GpuLock> GpuLock::wait(const DeviceChoice& device, const std::function<bool()>& give_up, double limit_s) {
+std::optional<GpuLock> GpuLock::wait(const DeviceChoice& device, double limit_s, const std::function<bool()>& give_up) {
   const auto start = std::chrono::steady_clock::now();
   const std::string path = GpuLock::path(device);
   FileDescriptor file = open_lock(path);

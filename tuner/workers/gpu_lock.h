@@ -7,6 +7,7 @@
 
 #include "tuner/devices/device_choice.h"
 #include "tuner/text/file_descriptor.h"
+#include "tuner/workers/interrupt.h"
 
 namespace mmtune {
 
@@ -17,8 +18,8 @@ class GpuLock {
   /// Waits while another process has it, with a warning that names that process where it can be seen, until `give_up`:
   /// then nothing. Throws DeviceError after `limit_s` seconds; 0: no limit. Where no such file can be made there is a
   /// warning, and no protection.
-  static std::optional<GpuLock> wait(const DeviceChoice& device, const std::function<bool()>& give_up,
-                                     double limit_s = 0);
+  static std::optional<GpuLock> wait(const DeviceChoice& device, double limit_s,
+                                     const std::function<bool()>& give_up = InterruptGuard::requested);
 
   static std::string path(const DeviceChoice& device);
 

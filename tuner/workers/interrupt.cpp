@@ -11,8 +11,6 @@ namespace {
 
 std::atomic<int> signals_seen = 0;  // Every thread asks for it; lock-free, so that the handler may count.
 static_assert(std::atomic<int>::is_always_lock_free);
-void (*previous_int)(int) = SIG_DFL;
-void (*previous_term)(int) = SIG_DFL;
 
 void on_signal(int) {
   if (signals_seen.fetch_add(1) > 0) _exit(130);
@@ -24,15 +22,13 @@ void on_signal(int) {
 
 }  // namespace
 
-InterruptGuard::InterruptGuard() {
-  signals_seen = 0;
-  previous_int = std::signal(SIGINT, on_signal);
-  previous_term = std::signal(SIGTERM, on_signal);
-}
+InterruptGuard::InterruptGuard()
+    : previous_int_(std::signal(SIGINT, on_signal)), previous_term_(std::signal(SIGTERM, on_signal)) {}
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, previous_int);
-  std::signal(SIGTERM, previous_term);
+  std::signal(SIGINT, previous_int_);
+  std::signal(SIGTERM, previous_term_);
+  if (previous_int_ != on_signal) signals_seen = 0;
 }
 
 bool InterruptGuard::requested() { return signals_seen > 0; }

@@ -3,7 +3,7 @@
 
 namespace mmtune {
 
-/// Installs the handlers while it lives and restores the earlier ones.
+/// Installs the handlers while it lives and restores the earlier ones. One may live within another.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -11,8 +11,12 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// Whether a signal came since the guard was made.
+  /// Whether a signal came since the outermost of the guards that live was made.
   static bool requested();
+
+ private:
+  void (*previous_int_)(int);
+  void (*previous_term_)(int);
 };
 
 }  // namespace mmtune

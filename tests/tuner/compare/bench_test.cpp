@@ -151,7 +151,7 @@ TEST_F(BenchCli, RefusesUnknownOpponentsAndSizes) {
 TEST_F(BenchCli, WaitsForTheGpu) {
   DeviceChoice gpu{{}, 0};
   gpu.spec.uuid = fmt::format("GPU-test-{}-bench", getpid());
-  const auto lock = GpuLock::wait(gpu, [] { return false; });
+  const auto lock = GpuLock::wait(gpu, 0);
   const auto result = shell(fmt::format(R"(
       MMTUNE_TEST_FAULTS='uuid@{0}' '{1}' bench --device 0 --sizes 64 --vs naive --db '{2}' 2>'{3}' & bench=$!
       while kill -0 $bench && ! grep -q 'waiting for it' '{3}'; do sleep 0.05; done

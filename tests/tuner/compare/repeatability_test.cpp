@@ -6,6 +6,7 @@
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults_fixture.h"
+#include "tuner/workers/gpu_lock.h"
 
 namespace mmtune {
 namespace {
@@ -70,6 +71,24 @@ TEST_F(Repeatability, RefusesWhatItCannotTellApart) {
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("one precision"));
   EXPECT_EQ(mmtune("repeatability --device model:h200 --sizes 64 --runs 1").code, 2);
+}
+
+TEST_F(Repeatability, EndsWhereItIsInterruptedWhileTheLastRaceWaitsForTheGpu) {
+  DeviceChoice gpu{{}, 0};
+  gpu.spec.uuid = fmt::format("GPU-test-{}-repeat", getpid());
+  // The shell is the next to have the lock once the last run, the third that opens a lane, gives it back.
+  const auto result =
+      shell(fmt::format(R"(
+      MMTUNE_TEST_FAULTS='uuid@{0};open_log@{4}' '{1}' repeatability --device 0 --sizes 64 --family tiled_coarsened \
+        --strategy random --effort quick --runs 3 --vary-seed 2>'{3}' & run=$!
+      while kill -0 $run && [ $(cat '{4}' 2>/dev/null | wc -l) -lt 3 ]; do sleep 0.01; done
+      exec 9<'{2}'; flock 9
+      while kill -0 $run && ! grep -q 'waiting for it' '{3}'; do sleep 0.05; done
+      kill -TERM $run; wait $run; code=$?; cat '{3}' >&2; exit $code)",
+                        gpu.spec.uuid, MMTUNE_PRETENDING_BINARY, GpuLock::path(gpu), path("log"), path("opened")));
+  std::filesystem::remove(GpuLock::path(gpu));
+  EXPECT_EQ(result.code, 130);
+  EXPECT_THAT(result.err, HasSubstr("same winner or tie in 0 of 0 sizes"));
 }
 
 /// Runs on a pretended GPU that try other candidates each, and so have other winners.

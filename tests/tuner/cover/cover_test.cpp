@@ -266,7 +266,7 @@ TEST_F(CoverOfPretendedGpu, AnAuditThatIsInterruptedWhileItWaitsForTheGpuMeasure
   ASSERT_EQ(cover("").code, 0);
   DeviceChoice gpu{{}, 0};
   gpu.spec.uuid = uuid();
-  const auto lock = GpuLock::wait(gpu, [] { return false; });
+  const auto lock = GpuLock::wait(gpu, 0);
   const Result audit = shell(fmt::format(R"(
       MMTUNE_DB='{0}' MMTUNE_TEST_FAULTS='uuid@{1}' '{2}' audit --device 0 --sizes 64..1024 --count 2 2>'{3}' & audit=$!
       while kill -0 $audit && ! grep -q 'waiting for it' '{3}'; do sleep 0.05; done

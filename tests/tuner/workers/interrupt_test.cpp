@@ -30,5 +30,18 @@ TEST(Interrupt, IsSeenAndLeavesErrnoToWhatItInterrupts) {
   EXPECT_TRUE(InterruptGuard::requested());
 }
 
+TEST(Interrupt, IsRememberedUntilTheOutermostGuardEnds) {
+  const auto usual_action = std::signal(SIGINT, SIG_IGN);
+  {
+    const InterruptGuard outermost;
+    { const InterruptGuard first; }
+    std::raise(SIGINT);
+    { const InterruptGuard second; }
+    EXPECT_TRUE(InterruptGuard::requested());
+  }
+  EXPECT_FALSE(InterruptGuard::requested());
+  EXPECT_EQ(std::signal(SIGINT, usual_action), SIG_IGN);
+}
+
 }  // namespace
 }  // namespace mmtune

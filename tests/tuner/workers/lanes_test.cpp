@@ -124,23 +124,21 @@ TEST_F(Lanes, TwoRunsNeverMeasureOnOneGpuAtTheSameTime) {
 }
 
 TEST_F(Lanes, ALockIsWaitedForWithAMessage) {
-  const auto never = [] { return false; };
-  auto first = GpuLock::wait(gpu(0), never);
+  auto first = GpuLock::wait(gpu(0), 0);
   ASSERT_TRUE(first);
   testing::internal::CaptureStderr();
-  EXPECT_FALSE(GpuLock::wait(gpu(0), [] { return true; }));
+  EXPECT_FALSE(GpuLock::wait(gpu(0), 0, [] { return true; }));
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr(fmt::format("process {} (", getpid())), HasSubstr("has the lock of GPU 0")));
-  EXPECT_TRUE(GpuLock::wait(gpu(1), never)) << "another GPU is free";
+  EXPECT_TRUE(GpuLock::wait(gpu(1), 0)) << "another GPU is free";
   first.reset();
-  EXPECT_TRUE(GpuLock::wait(gpu(0), never));
+  EXPECT_TRUE(GpuLock::wait(gpu(0), 0));
 }
 
 TEST_F(Lanes, AWaitForALockIsBounded) {
-  const auto never = [] { return false; };
-  const auto first = GpuLock::wait(gpu(0), never);
+  const auto first = GpuLock::wait(gpu(0), 0);
   try {
-    GpuLock::wait(gpu(0), never, 0.2);
+    GpuLock::wait(gpu(0), 0.2);
     ADD_FAILURE() << "no end of the wait";
   } catch (const DeviceError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("GPU 0"), HasSubstr(GpuLock::path(gpu(0))), HasSubstr("--wait")));

@@ -123,7 +123,7 @@ Audit audit_gpu(const SessionOptions& session, std::size_t tuned_sizes) {
   // Opened for the first size: tuning before has the GPU in its own processes.
   const auto measure = [&](const Problem& problem, const std::vector<Program>& programs) {
     if (!bench) {
-      lock = GpuLock::wait(device, InterruptGuard::requested, session.wait_s);
+      lock = GpuLock::wait(device, session.wait_s);
       if (!lock) throw Error("the audit was interrupted while another process measured on the GPU");
       nvrtc.emplace(Nvrtc::load());
       gpu.emplace(device.ordinal);

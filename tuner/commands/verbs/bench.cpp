@@ -123,7 +123,7 @@ ExitCode bench(const BenchOptions& options) {
   const auto tasks = tasks_of(options);
   const auto device = choose_gpu(options.device, "bench measures");
   const InterruptGuard interrupts;
-  const auto lock = GpuLock::wait(device, InterruptGuard::requested, options.wait_s);
+  const auto lock = GpuLock::wait(device, options.wait_s);
   if (!lock) return ExitCode::interrupted;
   const auto nvrtc = Nvrtc::load();
   const auto target = compile_target(device.spec, nvrtc.supported());

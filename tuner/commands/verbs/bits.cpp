@@ -138,7 +138,7 @@ void say_totals(const std::vector<BitsRow>& rows) {
 ExitCode compare_bits(const BitsOptions& options) {
   const auto device = choose_gpu(options.device, "bits compares what kernels compute");
   const InterruptGuard interrupts;
-  const auto lock = GpuLock::wait(device, InterruptGuard::requested, options.wait_s);
+  const auto lock = GpuLock::wait(device, options.wait_s);
   if (!lock) return ExitCode::interrupted;
   const auto nvrtc = Nvrtc::load();
   const auto target = compile_target(device.spec, nvrtc.supported());

@@ -24,6 +24,7 @@ ExitCode repeatability(const RepeatabilityOptions& options) {
     throw UsageError("repeatability compares one precision and one layout at a time; name one of each");
   }
   const SessionOptions session = plan(options);
+  const InterruptGuard interrupts;
   const auto problems = measure_repeatability({session, options.runs, options.vary_seed});
   print(repeats_table(problems, options.format), options);
   int steady = 0;

@@ -95,7 +95,7 @@ ExitCode study(const StudyOptions& options) {
   std::optional<GpuLock> lock;
   std::optional<Gpu> gpu;
   if (!is_model) {
-    lock = GpuLock::wait(device, InterruptGuard::requested, options.wait_s);
+    lock = GpuLock::wait(device, options.wait_s);
     if (!lock) return ExitCode::interrupted;
     gpu.emplace(device.ordinal);
   }
