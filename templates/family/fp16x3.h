@@ -106,21 +106,9 @@ class Fp16x3 {
     split.grid.x = ceil_div(blocks, split.cluster.x) * split.cluster.x;
     split.block.x = kSplitThreads;
     split.smem_bytes = split_bytes();
-    split.args = {Arg::extent(Extent::m),
-                  Arg::extent(Extent::n),
-                  Arg::extent(Extent::k),
-                  Arg::operand(Operand::a),
-                  Arg::ld(Operand::a),
-                  Arg::operand(Operand::b),
-                  Arg::ld(Operand::b),
-                  a_.planes,
-                  b_.planes,
-                  Arg::number(planes_ld(problem_)).as("planes_ld"),
-                  a_.inverse,
-                  b_.inverse,
-                  stripes_,
-                  Arg::number(a_.stripes).as("stripes_a"),
-                  Arg::number(b_.stripes).as("stripes_b")};
+    split.args = operand_arguments();
+    split.pass({a_.planes, b_.planes, Arg::number(planes_ld(problem_)).as("planes_ld"), a_.inverse, b_.inverse});
+    split.pass({stripes_, Arg::number(a_.stripes).as("stripes_a"), Arg::number(b_.stripes).as("stripes_b")});
     return split;
   }
 
@@ -134,24 +122,9 @@ class Fp16x3 {
     decide.block.x = kDecideThreads;
     decide.takes_turns = true;
     decide.smem_bytes = kDecideBytes;
-    decide.args = {Arg::extent(Extent::m),
-                   Arg::extent(Extent::n),
-                   Arg::extent(Extent::k),
-                   Arg::scalar(Scalar::alpha),
-                   Arg::operand(Operand::a),
-                   Arg::ld(Operand::a),
-                   Arg::operand(Operand::b),
-                   Arg::ld(Operand::b),
-                   Arg::scalar(Scalar::beta),
-                   Arg::operand(Operand::c),
-                   Arg::ld(Operand::c),
-                   stripes_,
-                   Arg::number(a_.stripes).as("stripes_a"),
-                   Arg::number(b_.stripes).as("stripes_b"),
-                   a_.planes,
-                   b_.planes,
-                   Arg::number(planes_ld(problem_)).as("planes_ld"),
-                   by_};
+    decide.args = blas_arguments();
+    decide.pass({stripes_, Arg::number(a_.stripes).as("stripes_a"), Arg::number(b_.stripes).as("stripes_b")});
+    decide.pass({a_.planes, b_.planes, Arg::number(planes_ld(problem_)).as("planes_ld"), by_});
     return decide;
   }
 

@@ -127,14 +127,10 @@ struct PlaneFamily {
     gemm.cluster.x = cluster(p);
     gemm.takes_turns = true;
     gemm.smem_bytes = shared_bytes(p, stages(p, device));
-    gemm.args = {Arg::extent(Extent::m),    Arg::extent(Extent::n),
-                 Arg::extent(Extent::k),    Arg::scalar(Scalar::alpha),
-                 Arg::scalar(Scalar::beta), Arg::operand(Operand::c),
-                 Arg::ld(Operand::c),       map_a.as("map_a"),
-                 map_b.as("map_b"),         map_of_c(plan, problem, kLine, map_a).as("map_c")};
-    gemm.args.insert(gemm.args.end(), of_family.begin(), of_family.end());
-    gemm.args.insert(gemm.args.end(),
-                     {partial, Arg::number(p.split).as("parts"), k_tiles_of_part(problem, p.split, p.bk)});
+    gemm.args = result_arguments();
+    gemm.pass({map_a.as("map_a"), map_b.as("map_b"), map_of_c(plan, problem, kLine, map_a).as("map_c")});
+    gemm.pass(of_family);
+    gemm.pass({partial, Arg::number(p.split).as("parts"), k_tiles_of_part(problem, p.split, p.bk)});
     return gemm;
   }
 

@@ -10,6 +10,14 @@ namespace {
 
 std::int64_t product(const Extent3& extent) { return extent.x * extent.y * extent.z; }
 
+/// These arguments, with room for those that a family appends.
+std::vector<Arg> begun_with(std::initializer_list<Arg> first) {
+  std::vector<Arg> args;
+  args.reserve(24);
+  args.insert(args.end(), first);
+  return args;
+}
+
 }  // namespace
 
 Arg LaunchPlan::add_map(TensorMapSpec map) {
@@ -63,18 +71,19 @@ MatrixArgs add_copy(LaunchPlan& plan, std::string_view name, const StoredShape& 
 }
 
 std::vector<Arg> blas_arguments(const MatrixArgs& a, const MatrixArgs& b) {
-  const MatrixArgs c = stored(Operand::c);
-  return {Arg::extent(Extent::m),
-          Arg::extent(Extent::n),
-          Arg::extent(Extent::k),
-          Arg::scalar(Scalar::alpha),
-          a.address.as("A"),
-          a.ld.as("lda"),
-          b.address.as("B"),
-          b.ld.as("ldb"),
-          Arg::scalar(Scalar::beta),
-          c.address,
-          c.ld};
+  return begun_with({Arg::extent(Extent::m), Arg::extent(Extent::n), Arg::extent(Extent::k), Arg::scalar(Scalar::alpha),
+                     a.address.as("A"), a.ld.as("lda"), b.address.as("B"), b.ld.as("ldb"), Arg::scalar(Scalar::beta),
+                     Arg::operand(Operand::c), Arg::ld(Operand::c)});
+}
+
+std::vector<Arg> result_arguments() {
+  return begun_with({Arg::extent(Extent::m), Arg::extent(Extent::n), Arg::extent(Extent::k), Arg::scalar(Scalar::alpha),
+                     Arg::scalar(Scalar::beta), Arg::operand(Operand::c), Arg::ld(Operand::c)});
+}
+
+std::vector<Arg> operand_arguments() {
+  return begun_with({Arg::extent(Extent::m), Arg::extent(Extent::n), Arg::extent(Extent::k), Arg::operand(Operand::a),
+                     Arg::ld(Operand::a), Arg::operand(Operand::b), Arg::ld(Operand::b)});
 }
 
 }  // namespace mmtune

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,10 @@ struct LaunchStep {
   /// kernel waits (templates/device/dependent.cuh).
   bool overlaps_previous = false;
   std::vector<Arg> args = {};  ///< the kernel's arguments in its order, each with its parameter's name
+
+  /// Appends arguments.
+  void pass(std::initializer_list<Arg> more) { args.insert(args.end(), more); }
+  void pass(const std::vector<Arg>& more) { args.insert(args.end(), more.begin(), more.end()); }
 
   friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
 };
@@ -172,6 +177,12 @@ MatrixArgs add_copy(LaunchPlan& plan, std::string_view name, const StoredShape& 
 /// The arguments of a kernel that takes everything a BLAS gemm takes:
 /// gemm(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc).
 std::vector<Arg> blas_arguments(const MatrixArgs& a = stored(Operand::a), const MatrixArgs& b = stored(Operand::b));
+
+/// What a kernel takes first that reads A and B by tensor maps or from copies: gemm(m, n, k, alpha, beta, C, ldc).
+std::vector<Arg> result_arguments();
+
+/// What one takes first that copies A and B: pack(m, n, k, A, lda, B, ldb).
+std::vector<Arg> operand_arguments();
 
 /// The first thing in a plan that no launch could make sense of, as "step gemm: argument 11: slice 3 of 2": what names
 /// nothing, a tensor map beyond the accelerator's limits, a constant that says otherwise than its step. Empty for a

@@ -100,14 +100,10 @@ struct MmaFp16x3 {
     gemm.grid = grid_of(tiles_of_c(problem, p.bm, p.bn) * p.split, p.split);
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(p);
-    gemm.args = {Arg::extent(Extent::m),    Arg::extent(Extent::n),
-                 Arg::extent(Extent::k),    Arg::scalar(Scalar::alpha),
-                 Arg::scalar(Scalar::beta), Arg::operand(Operand::c),
-                 Arg::ld(Operand::c),       scheme.a().planes,
-                 scheme.b().planes,         Arg::number(planes_ld(problem)).as("planes_ld")};
-    const std::vector<Arg> scales = scheme.scale_arguments();
-    gemm.args.insert(gemm.args.end(), scales.begin(), scales.end());
-    gemm.args.insert(gemm.args.end(), {partial, k_tiles_of_part(problem, p.split, bk(p))});
+    gemm.args = result_arguments();
+    gemm.pass({scheme.a().planes, scheme.b().planes, Arg::number(planes_ld(problem)).as("planes_ld")});
+    gemm.pass(scheme.scale_arguments());
+    gemm.pass({partial, k_tiles_of_part(problem, p.split, bk(p))});
     scheme.add_steps(plan, std::move(gemm), partial, p.split);
     plan.work = estimate(p, device);
     return plan;

@@ -210,8 +210,7 @@ struct MmaSync {
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p, device);
     gemm.args = blas_arguments(a, b);
-    gemm.args.insert(gemm.args.end(),
-                     {partial, shared.tiles, shared.flags, k_tiles_of_part(problem, p.split, bk(problem, p))});
+    gemm.pass({partial, shared.tiles, shared.flags, k_tiles_of_part(problem, p.split, bk(problem, p))});
     plan.steps.push_back(std::move(gemm));
     add_reduce_step(plan, problem, partial, p.split);
     overlap_steps(plan, device);

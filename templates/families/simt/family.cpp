@@ -258,9 +258,8 @@ struct Simt {
     pack.grid.x = std::max<std::int64_t>(1, ceil_div(problem.k, kPackTile) * extents);
     pack.block.x = kPackThreads;
     pack.smem_bytes = pack_bytes(problem);
-    pack.args = {Arg::extent(Extent::m), Arg::extent(Extent::n),   Arg::extent(Extent::k), Arg::operand(Operand::a),
-                 Arg::ld(Operand::a),    Arg::operand(Operand::b), Arg::ld(Operand::b),    a.address.as("copy_a"),
-                 a.ld.as("copy_lda"),    b.address.as("copy_b"),   b.ld.as("copy_ldb"),    flags};
+    pack.args = operand_arguments();
+    pack.pass({a.address.as("copy_a"), a.ld.as("copy_lda"), b.address.as("copy_b"), b.ld.as("copy_ldb"), flags});
     return pack;
   }
 
@@ -273,8 +272,7 @@ struct Simt {
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);
     gemm.args = blas_arguments(a, b);
-    gemm.args.insert(gemm.args.end(),
-                     {sums.partial, sums.tiles, sums.flags, k_tiles_of_part(problem, parts(problem, p), p.bk)});
+    gemm.pass({sums.partial, sums.tiles, sums.flags, k_tiles_of_part(problem, parts(problem, p), p.bk)});
     if (p.reduce == 1) gemm.cluster.x = p.split;
     return gemm;
   }
@@ -297,7 +295,7 @@ struct Simt {
     const Arg map_a = maps_a ? add("A", a, types.a.bytes, problem.m, p.bm) : Arg{};
     const Arg map_b = maps_b ? add("B", b, types.b.bytes, problem.n, p.bn) : map_a;
     gemm.kernel = "gemm_tma";
-    gemm.args.insert(gemm.args.end(), {(maps_a ? map_a : map_b).as("map_a"), map_b.as("map_b")});
+    gemm.pass({(maps_a ? map_a : map_b).as("map_a"), map_b.as("map_b")});
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {

@@ -196,7 +196,7 @@ struct Skinny {
     gemm.block.x = shape.threads;
     gemm.smem_bytes = shape.smem_bytes;
     gemm.args = blas_arguments();
-    gemm.args.insert(gemm.args.end(), {partial, k_tiles_of_part(problem, p.split * shape.parts, shape.bk)});
+    gemm.pass({partial, k_tiles_of_part(problem, p.split * shape.parts, shape.bk)});
     plan.steps.push_back(std::move(gemm));
     add_reduce_step(plan, problem, partial, p.split);
     overlap_steps(plan, device);

@@ -209,28 +209,17 @@ struct Wgmma {
     const int lines_b = b_along_k(problem, p) ? p.bn : bk(problem);
     const Arg map_a = add_map(plan, "A", problem, a, line_a(problem, p), lines_a / p.cluster_n);
     const Arg map_b = add_map(plan, "B", problem, b, line_b(problem, p), lines_b / p.cluster_m);
-    gemm.args = {Arg::extent(Extent::m),
-                 Arg::extent(Extent::n),
-                 Arg::extent(Extent::k),
-                 Arg::scalar(Scalar::alpha),
-                 Arg::scalar(Scalar::beta),
-                 Arg::operand(Operand::c),
-                 Arg::ld(Operand::c),
-                 partial,
-                 Arg::number(p.split).as("parts"),
-                 k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
-                 Arg::number(lets_in_late(problem, p, device, gemm.grid.x)).as("is_late"),
-                 Arg::number(prefetched_stages(problem, p, device, gemm.grid.x)).as("prefetched"),
-                 logarithm(p.cluster_m).as("cluster_m_log2"),
-                 logarithm(p.cluster_n).as("cluster_n_log2"),
-                 Arg::number(tiles_m).as("tiles_m"),
-                 Arg::number(tiles_n).as("tiles_n"),
-                 logarithm(p.group).as("group_log2"),
-                 reciprocal(std::min<std::int64_t>(p.group, tiles_m) * tiles_n).as("band_reciprocal"),
-                 reciprocal(tiles_m - (tiles_m - 1) / p.group * p.group).as("last_reciprocal"),
-                 map_a.as("map_a"),
-                 map_b.as("map_b"),
-                 map_of_c(plan, problem, line_c(problem, p), map_a).as("map_c")};
+    gemm.args = result_arguments();
+    gemm.pass({partial, Arg::number(p.split).as("parts")});
+    gemm.pass({k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
+               Arg::number(lets_in_late(problem, p, device, gemm.grid.x)).as("is_late"),
+               Arg::number(prefetched_stages(problem, p, device, gemm.grid.x)).as("prefetched")});
+    gemm.pass({logarithm(p.cluster_m).as("cluster_m_log2"), logarithm(p.cluster_n).as("cluster_n_log2"),
+               Arg::number(tiles_m).as("tiles_m"), Arg::number(tiles_n).as("tiles_n")});
+    gemm.pass({logarithm(p.group).as("group_log2"),
+               reciprocal(std::min<std::int64_t>(p.group, tiles_m) * tiles_n).as("band_reciprocal"),
+               reciprocal(tiles_m - (tiles_m - 1) / p.group * p.group).as("last_reciprocal")});
+    gemm.pass({map_a.as("map_a"), map_b.as("map_b"), map_of_c(plan, problem, line_c(problem, p), map_a).as("map_c")});
     return gemm;
   }
 

@@ -108,11 +108,8 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
     split.grid.x = std::max<std::int64_t>(1, rows * ceil_div(problem.k, kSplitTile));
     split.block.x = kSplitThreads;
     split.smem_bytes = kSplitBytes;
-    split.args = {Arg::extent(Extent::m), Arg::extent(Extent::n),
-                  Arg::extent(Extent::k), Arg::operand(Operand::a),
-                  Arg::ld(Operand::a),    Arg::operand(Operand::b),
-                  Arg::ld(Operand::b),    copy.as("copy_a"),
-                  planes.as("planes_b"),  Arg::number(planes_ld(problem)).as("planes_ld")};
+    split.args = operand_arguments();
+    split.pass({copy.as("copy_a"), planes.as("planes_b"), Arg::number(planes_ld(problem)).as("planes_ld")});
     return split;
   }
 };
