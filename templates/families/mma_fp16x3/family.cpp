@@ -5,6 +5,7 @@
 #include "templates/families/mma_fp16x3/proven.h"
 #include "templates/family/family_of.h"
 #include "templates/family/fp16x3.h"
+#include "templates/family/min_blocks.h"
 #include "templates/family/split_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
@@ -69,20 +70,15 @@ struct MmaFp16x3 {
     rules.must(p.bm % p.wm == 0 && p.bn % p.wn == 0, "whole warps divide a tile");
     if (!rules.ok()) return;
     rules.must(threads(p) >= 64 && threads(p) <= 512, "2 to 16 warps per block");
-    const int need = registers(p, device);
-    rules.must(need <= 255, "expected registers fit a thread");
-    rules.must(need * threads(p) * p.min_blocks <= device.max_registers_per_sm,
-               "registers allow MIN_BLOCKS blocks per SM");
+    min_blocks_rules(rules, registers(p, device), threads(p), p.min_blocks, device);
     if (!rules.ok()) return;
-    rules.worth(p.min_blocks == 4 || need * threads(p) * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
-                "MIN_BLOCKS uses at least half of the registers");
-    rules.worth((shared_bytes(p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm,
+    rules.worth(shared_memory_allows(p.min_blocks, shared_bytes(p), device),
                 "shared memory allows MIN_BLOCKS blocks per SM");
     rules.worth(p.bm <= 32 || problem.m > p.bm / 2, "a tile is not twice as high as C");
     rules.worth(p.bn <= 64 || problem.n > p.bn / 2, "a tile is not twice as wide as C");
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 2, "GROUP is at most the rows of tiles");
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
-    const std::int64_t wave = static_cast<std::int64_t>(p.min_blocks) * device.sm_count;
+    const std::int64_t wave = resident_blocks(p.min_blocks, device);
     rules.worth(p.split == 1 || tiles * (p.split / 2) < wave, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || problem.k >= kPartSteps * p.split, "parts have some hundred steps");
     split_rule(rules, p.split, tiles, wave);

@@ -4,6 +4,7 @@
 
 #include "templates/families/mma_sync/proven.h"
 #include "templates/family/family_of.h"
+#include "templates/family/min_blocks.h"
 #include "templates/family/split_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
@@ -83,15 +84,6 @@ struct MmaSync {
     return p.stages * ((p.bm + p.bn) * p.bk_bytes + units * kUnitBytes);
   }
 
-  static bool shared_memory_allows(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    return (shared_bytes(problem, p, device) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm;
-  }
-
-  /// Blocks that the GPU holds at once; what STREAM launches.
-  static std::int64_t resident_blocks(const Params& p, const DeviceSpec& device) {
-    return static_cast<std::int64_t>(p.min_blocks) * device.sm_count;
-  }
-
   /// Stages after which sums are promoted; 0: never.
   static int promotion_stages(const Problem& problem, const Params& p) {
     return traits(problem.precision).arithmetic.promotion_steps / bk(problem, p);
@@ -138,31 +130,28 @@ struct MmaSync {
     rules.must(p.bk_bytes >= piece_bytes(problem, p), "a stage is whole instructions along k");
     rules.must(threads(p) >= 64 && threads(p) <= 512, "2 to 16 warps per block");
     rules.must(sums(problem, p) <= 128, "at most 128 registers of sums per thread");
-    const int need = registers(problem, p, device);
-    rules.must(need <= 255, "expected registers fit a thread");
-    rules.must(need * threads(p) * p.min_blocks <= device.max_registers_per_sm,
-               "registers allow MIN_BLOCKS blocks per SM");
+    min_blocks_rules(rules, registers(problem, p, device), threads(p), p.min_blocks, device);
     if (!rules.ok()) return;
-    rules.worth(p.min_blocks == 4 || need * threads(p) * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
-                "MIN_BLOCKS uses at least half of the registers");
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK copies an operand that is not aligned");
     const std::int64_t packed = p.pack == 1 ? problem.m : problem.n, other = p.pack == 1 ? problem.n : problem.m;
     rules.worth(p.pack == 0 || 4 * packed <= other, "PACK copies the smaller operand");
     rules.worth(p.pack == 0 || is_unaligned(problem, p.pack == 1 ? problem.align.b : problem.align.a, device),
                 "PACK is for an operand beside one that is read by words");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
-    rules.must(p.stream == 0 || shared_memory_allows(problem, p, device),
+    rules.must(p.stream == 0 || shared_memory_allows(p.min_blocks, shared_bytes(problem, p, device), device),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
-    rules.worth(shared_memory_allows(problem, p, device), "shared memory allows MIN_BLOCKS blocks per SM");
+    rules.worth(shared_memory_allows(p.min_blocks, shared_bytes(problem, p, device), device),
+                "shared memory allows MIN_BLOCKS blocks per SM");
     rules.worth(p.bk_bytes <= 128 || element_bytes(problem) == 8, "stages of 32 elements are deep enough");
     rules.worth(p.bm <= 32 || problem.m > p.bm / 2, "a tile is not twice as high as C");
     rules.worth(p.bn <= 32 || problem.n > p.bn / 2, "a tile is not twice as wide as C");
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
-    rules.worth(p.stream == 0 || tiles % resident_blocks(p, device) != 0, "STREAM shares tiles that fill no wave");
+    rules.worth(p.stream == 0 || tiles % resident_blocks(p.min_blocks, device) != 0,
+                "STREAM shares tiles that fill no wave");
     rules.worth(p.split == 1 || tiles * (p.split / 2) < 2 * device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem, p)) >= 2 * p.split,
                 "every part has at least two stages");
-    split_rule(rules, p.split, tiles, resident_blocks(p, device));
+    split_rule(rules, p.split, tiles, resident_blocks(p.min_blocks, device));
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 2, "GROUP is at most the rows of tiles");
   }
 
@@ -185,7 +174,7 @@ struct MmaSync {
                       {"VB", vector_width(align_b(problem, p), types.b)},
                       {"VC", vector_width(problem.align.c, types.c)},
                       {"PROMOTE", promotion_stages(problem, p)},
-                      {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
+                      {"BLOCKS", p.stream == 1 ? resident_blocks(p.min_blocks, device) : 0},
                       {"PREPARE_THREADS", kPrepareThreads},
                       {"REDUCE_THREADS", kReduceThreads},
                       {"PACK_THREADS", kPackThreads},
@@ -196,7 +185,7 @@ struct MmaSync {
     const MatrixArgs a = packs_a(problem, p) ? copy : stored(Operand::a);
     const MatrixArgs b = packs_b(problem, p) ? copy : stored(Operand::b);
     const Arg partial = add_partial_sums(plan, problem, p.split);
-    const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
+    const std::int64_t sharers = p.stream == 1 ? resident_blocks(p.min_blocks, device) : 0;
     const std::int64_t tile_bytes = static_cast<std::int64_t>(p.bm) * p.bn * types.accumulator.bytes;
     const SharedSums shared = add_shared_sums(plan, sharers, tile_bytes);
     if (p.pack > 0) {

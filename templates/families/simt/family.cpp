@@ -5,6 +5,7 @@
 #include "templates/families/simt/proven.h"
 #include "templates/families/simt/shape.h"
 #include "templates/family/family_of.h"
+#include "templates/family/min_blocks.h"
 #include "templates/family/split_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
@@ -41,10 +42,6 @@ struct Simt {
     return p.split > 1 || std::min(problem.align.a, problem.align.b) == 16 ? 9 * kSlice / 4 : kSlice;
   }
 
-  /// Blocks that the GPU holds at once, as far as registers say; what STREAM launches.
-  static std::int64_t resident_blocks(const Params& p, const DeviceSpec& device) {
-    return static_cast<std::int64_t>(p.min_blocks) * device.sm_count;
-  }
   static std::int64_t tile_bytes(const Problem& problem, const Params& p) {
     return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
   }
@@ -102,16 +99,12 @@ struct Simt {
   static void register_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const int block = threads(p);
     const ModelNumbers& numbers = model_numbers(device);
-    const int need = registers(problem, p, numbers);
-    rules.must(need <= 255, "expected registers fit a thread");
-    rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
-    rules.worth(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
-                "MIN_BLOCKS uses at least half of the registers");
+    min_blocks_rules(rules, registers(problem, p, numbers), block, p.min_blocks, device);
     // With room for one block more than MIN_BLOCKS says, the compiler makes the same program.
     const double wanted = wanted_registers(problem, p, numbers) + numbers.simt_wanted_margin;
     rules.worth(p.stream == 1 || p.min_blocks == 4 ||
                     wanted * block * (p.min_blocks + 1) > device.max_registers_per_sm ||
-                    !shared_memory_allows(problem, p, device, p.min_blocks + 1),
+                    !shared_memory_allows(p.min_blocks + 1, shared_bytes(problem, p), device),
                 "MIN_BLOCKS limits the registers");
     rules.worth(p.tm * p.tn < 64 || p.order > 0, "large thread tiles turn at the end of a row");
     rules.worth(staged_extent(problem, p) * p.bk / block * accumulator_registers(problem) <= 48,
@@ -123,11 +116,12 @@ struct Simt {
     rules.worth(tiles < 2 * device.sm_count || p.split == 1, "SPLIT is for fewer tiles than two per SM");
     rules.worth(p.split == 1 || 2 * ceil_div(problem.k, p.bk) > p.split,
                 "more than half of the splits have tiles of k");
-    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count || tiles * p.split <= 2 * resident_blocks(p, device),
-                "more than 8 splits are for very few tiles, or make at most two waves");
+    rules.worth(
+        p.split <= 8 || tiles * 8 < device.sm_count || tiles * p.split <= 2 * resident_blocks(p.min_blocks, device),
+        "more than 8 splits are for very few tiles, or make at most two waves");
     rules.worth(p.split <= 32 || tiles * p.split <= 2 * device.sm_count,
                 "more than 32 splits make at most two blocks per SM");
-    split_rule(rules, p.split, tiles, resident_blocks(p, device));
+    split_rule(rules, p.split, tiles, resident_blocks(p.min_blocks, device));
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.reduce == 0 || p.tm * p.tn % (p.split * p.warps_k) == 0,
@@ -142,9 +136,9 @@ struct Simt {
     rules.worth(p.stream == 1 || !streams || problem.invariant || traits(problem.precision).accumulator.integer ||
                     problem.k <= longest_sum(problem, p) * p.split * p.warps_k,
                 "long sums are taken in slices, as STREAM and SPLIT do");
-    rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
+    rules.must(p.stream == 0 || shared_memory_allows(p.min_blocks, shared_bytes(problem, p), device),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
-    rules.worth(shared_memory_allows(problem, p, device, p.min_blocks),
+    rules.worth(shared_memory_allows(p.min_blocks, shared_bytes(problem, p), device),
                 "shared memory allows MIN_BLOCKS blocks per SM");
   }
 
@@ -219,7 +213,7 @@ struct Simt {
             {"VA", vector_width(packs_a(problem, p) ? kRowBytes : problem.align.a, types.a)},
             {"VB", vector_width(packs_b(problem, p) ? kRowBytes : problem.align.b, types.b)},
             {"VC", vector_width(problem.align.c, types.c)},
-            {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
+            {"BLOCKS", p.stream == 1 ? resident_blocks(p.min_blocks, device) : 0},
             {"SLICE", kSlice},
             {"PACK_TILE", kPackTile},
             {"PACK_THREADS", kPackThreads},
@@ -236,7 +230,7 @@ struct Simt {
   };
 
   static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
+    const std::int64_t sharers = p.stream == 1 ? resident_blocks(p.min_blocks, device) : 0;
     const Arg partial = add_partial_sums(plan, problem, parts_in_workspace(p));
     const SharedSums shared = add_shared_sums(plan, sharers, 2 * tile_bytes(problem, p));
     return {.partial = partial, .tiles = shared.tiles, .flags = shared.flags, .kept_bytes = shared.kept_bytes};
@@ -266,7 +260,8 @@ struct Simt {
   static LaunchStep gemm_step(const Problem& problem, const Params& p, const DeviceSpec& device, const MatrixArgs& a,
                               const MatrixArgs& b, const Sums& sums) {
     LaunchStep gemm;
-    const std::int64_t blocks = p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * p.split;
+    const std::int64_t blocks =
+        p.stream == 1 ? resident_blocks(p.min_blocks, device) : tiles_of_c(problem, p.bm, p.bn) * p.split;
     gemm.grid = grid_of(blocks, parts_in_workspace(p));
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);

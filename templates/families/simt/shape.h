@@ -55,10 +55,6 @@ inline int shared_bytes(const Problem& problem, const SimtParams& p) {
   return std::max(stages, partial) + rounded(8 * p.stages) + before;
 }
 
-inline bool shared_memory_allows(const Problem& problem, const SimtParams& p, const DeviceSpec& device, int blocks) {
-  return (shared_bytes(problem, p) + device.smem_reserved_per_block) * blocks <= device.smem_per_sm;
-}
-
 /// Whether cp.async copies operands along k, too.
 inline bool transposes_async(const SimtParams& p) { return p.load == 3; }
 inline bool copies_async(const SimtParams& p) { return p.load == 1 || transposes_async(p); }
