@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "templates/base/joined.h"
+#include "tuner/text/text.h"
+
 namespace mmtune {
 namespace {
 
@@ -28,9 +31,7 @@ std::vector<Command> commands_of(const std::vector<Verb>& verbs) {
 }
 
 std::string names_of(const std::vector<Verb>& verbs) {
-  std::string names;
-  for (const Verb& verb : verbs) names += (names.empty() ? "" : " ") + verb.name;
-  return names;
+  return joined(verbs, " ", [](const Verb& verb) { return verb.name; });
 }
 
 bool names_a_file(const Option& option) { return option.value == "FILE"; }
@@ -40,20 +41,8 @@ const std::vector<std::string>& offered(const Option& option) {
   return option.target.choices.empty() ? option.target.offered : option.target.choices;
 }
 
-std::string replaced(std::string_view text, char letter, std::string_view by) {
-  std::string result;
-  for (const char c : text) {
-    if (c == letter) {
-      result += by;
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 /// The text as it stands within single quotes of bash and zsh.
-std::string shell_quoted(std::string_view text) { return replaced(text, '\'', R"('\'')"); }
+std::string shell_quoted(std::string_view text) { return replaced(text, {{'\'', R"('\'')"}}); }
 
 std::string bash_script(const std::vector<Verb>& verbs) {
   std::string parts;    // what is completed behind a verb that has parts
@@ -121,15 +110,11 @@ complete -o default -F _mmtune mmtune
 
 /// "--effort[how many candidates are tried]:NAME:(quick default full)", in quotes.
 std::string zsh_option(const Option& option) {
-  std::string what;
-  for (const char c : option.help) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') what += '\\';
-    what += c;
-  }
+  const auto what = replaced(option.help, {{'[', "\\["}, {']', "\\]"}, {':', "\\:"}, {'\\', "\\\\"}});
   std::string action;
   if (names_a_file(option)) action = "_files";
   if (!offered(option).empty())
-    action = fmt::format("({})", replaced(fmt::format("{}", fmt::join(offered(option), " ")), ':', "\\:"));
+    action = fmt::format("({})", replaced(fmt::format("{}", fmt::join(offered(option), " ")), {{':', "\\:"}}));
   const auto value = is_flag(option) ? "" : fmt::format(":{}:{}", option.value, action);
   if (is_argument(option)) return fmt::format(" '{}'", shell_quoted(value));
   std::string text;
@@ -143,7 +128,7 @@ std::string zsh_option(const Option& option) {
 std::string zsh_verbs(const std::vector<Verb>& verbs) {
   std::string text;
   for (const Verb& verb : verbs) {
-    text += fmt::format(" '{}:{}'", verb.name, shell_quoted(replaced(verb.help, ':', "\\:")));
+    text += fmt::format(" '{}:{}'", verb.name, shell_quoted(replaced(verb.help, {{':', "\\:"}})));
   }
   return text;
 }
@@ -197,7 +182,7 @@ _mmtune "$@"
                      kMainVerb, zsh_verbs(verbs), zsh_cases(verbs));
 }
 
-std::string fish_quoted(std::string_view text) { return replaced(replaced(text, '\\', "\\\\"), '\'', "\\'"); }
+std::string fish_quoted(std::string_view text) { return replaced(text, {{'\\', "\\\\"}, {'\'', "\\'"}}); }
 
 std::string fish_option(const std::string& condition, const Option& option) {
   auto text = fmt::format("complete -c mmtune -n '{}'", condition);
@@ -222,10 +207,8 @@ std::string fish_script(const std::vector<Verb>& verbs) {
     }
   }
   for (const auto& [words, verb] : commands_of(verbs)) {
-    std::string condition;
-    for (const std::string& word : words) {
-      condition += fmt::format("{}__fish_seen_subcommand_from {}", condition.empty() ? "" : "; and ", word);
-    }
+    std::string condition =
+        joined(words, "; and ", [](const std::string& word) { return "__fish_seen_subcommand_from " + word; });
     if (verb->name == kMainVerb) condition += "; or __fish_use_subcommand";
     for (const Option& option : verb->options) {
       if (!is_argument(option)) text += fish_option(condition, option);

@@ -8,6 +8,7 @@
 
 #include "runtime/base/env.h"
 #include "tuner/commands/help.h"
+#include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
@@ -25,17 +26,8 @@ constexpr std::array<std::pair<ExitCode, std::string_view>, 8> kExitCodes{{
 
 /// Text that stays as it is: no request at the beginning of a line, no escapes, dashes that can be copied.
 std::string roff(std::string_view text) {
-  std::string result = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
-  for (const char c : text) {
-    if (c == '\\') {
-      result += "\\e";
-    } else if (c == '-') {
-      result += "\\-";
-    } else {
-      result += c;
-    }
-  }
-  return result;
+  const bool is_request = text.starts_with('.') || text.starts_with('\'');
+  return (is_request ? "\\&" : "") + replaced(text, {{'\\', "\\e"}, {'-', "\\-"}});
 }
 
 std::string roff_term(const Option& option) {

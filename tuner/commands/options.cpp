@@ -12,6 +12,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
+#include "templates/base/joined.h"
 #include "templates/base/letters.h"
 #include "templates/base/names.h"
 #include "templates/base/parsed_number.h"
@@ -69,9 +70,7 @@ auto choices_of(const All& all) {
 
 template <class T>
 std::string names_of(const std::vector<T>& values) {
-  std::string names;
-  for (const auto value : values) names += fmt::format("{}{}", names.empty() ? "" : ",", to_string(value));
-  return names.empty() ? "all" : names;
+  return values.empty() ? "all" : joined(values, ",", [](T value) { return to_string(value); });
 }
 
 /// The target of a list of names; `known` are all of them.

@@ -178,22 +178,10 @@ std::vector<std::string> lines_of(const std::vector<AlignedColumn>& columns, std
 std::string csv_field(const std::string& cell) {
   std::string text = printable_lines(cell);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return fmt::format("\"{}\"", replaced(text, {{'"', "\"\""}}));
 }
 
-std::string markdown_field(const std::string& text) {
-  std::string escaped;
-  for (const char c : printable(text)) {
-    if (c == '|') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
+std::string markdown_field(const std::string& text) { return replaced(printable(text), {{'|', "\\|"}}); }
 
 std::string json_value(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell.value())) return json_string(*text);

@@ -12,19 +12,7 @@
 namespace mmtune {
 namespace {
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&') {
-      result += "&amp;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
+std::string escaped(const std::string& text) { return replaced(text, {{'&', "&amp;"}, {'<', "&lt;"}}); }
 
 // The SVG's page, in pixels.
 constexpr double kWidth = 770, kHeight = 320, kLeftMargin = 70, kRightMargin = 200, kTop = 40, kBottom = 50;

@@ -31,6 +31,15 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return pieces;
 }
 
+std::string replaced(std::string_view text, const std::vector<std::pair<char, std::string_view>>& letters) {
+  std::string result;
+  for (const char c : text) {
+    const auto found = std::find_if(letters.begin(), letters.end(), [c](const auto& each) { return each.first == c; });
+    found == letters.end() ? result += c : result += found->second;
+  }
+  return result;
+}
+
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

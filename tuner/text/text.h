@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mmtune {
@@ -16,6 +17,9 @@ std::vector<std::string_view> pieces_of(std::string_view text, char separator);
 
 /// The trimmed pieces.
 std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The text with these letters replaced.
+std::string replaced(std::string_view text, const std::vector<std::pair<char, std::string_view>>& letters);
 
 /// The beginning of a text, printable, for a message about it.
 std::string excerpt(std::string_view text);

@@ -16,6 +16,11 @@ TEST(Text, Wrapped) {
   EXPECT_EQ(wrapped("text", 0), Lines{"text"});
 }
 
+TEST(Text, ReplacedInOneGo) {
+  EXPECT_EQ(replaced("", {{'a', "b"}}), "");
+  EXPECT_EQ(replaced("a-b-", {{'a', "bb"}, {'b', "-"}}), "bb---");
+}
+
 TEST(Text, Counted) {
   EXPECT_EQ(counted(0, "size"), "0 sizes");
   EXPECT_EQ(counted(1, "size"), "1 size");
