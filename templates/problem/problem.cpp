@@ -64,6 +64,8 @@ double minimal_bytes(const Problem& problem) {
   return m * k * types.a.bytes + k * n * types.b.bytes + m * n * types.c.bytes;
 }
 
+double tflops(const Problem& problem, double time_us) { return flops(problem) / time_us * 1e-6; }
+
 std::string to_string(const Problem& problem) {
   std::string text = fmt::format("{} {} {}x{}x{}", to_string(problem.precision), to_string(problem.layout), problem.m,
                                  problem.n, problem.k);

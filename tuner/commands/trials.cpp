@@ -14,8 +14,6 @@ namespace {
 
 double time_us(const Trial& trial) { return has_time(trial.outcome) ? trial.timing.median_us : kUnknown; }
 
-double tflops(const Trial& trial) { return flops(trial.key.problem) / time_us(trial) * 1e-6; }
-
 auto order_of(const Trial& trial) {
   const Problem& p = trial.key.problem;
   const double time = has_time(trial.outcome) ? trial.timing.median_us : std::numeric_limits<double>::infinity();
@@ -37,7 +35,7 @@ TrialColumns full_trial_columns() {
       {{"source"}, [](const Trial& t) { return to_string(t.key.evidence); }},
       {{"outcome"}, [](const Trial& t) { return to_string(t.outcome); }},
       {{"median_us"}, [](const Trial& t) { return Cell(time_us(t), 3); }},
-      {{"tflops"}, [](const Trial& t) { return Cell(tflops(t), 4); }},
+      {{"tflops"}, [](const Trial& t) { return Cell(tflops(t.key.problem, time_us(t)), 4); }},
       {{"smem_bytes"}, [](const Trial& t) { return t.smem_bytes; }},
       {{"occupancy"}, [](const Trial& t) { return Cell(t.occupancy, 4); }},
       {{"error_share"}, [](const Trial& t) { return Cell(error_share(t), 6); }},
@@ -68,7 +66,7 @@ TrialColumns friendly_trial_columns(bool is_wide) {
       {{"source", Align::left, Fit::shared}, [](const Trial& t) { return to_string(t.key.evidence); }},
       {{"outcome"}, [](const Trial& t) { return to_string(t.outcome); }},
       {{"µs", kRight}, [](const Trial& t) { return Cell(time_us(t), 2); }},
-      {{"TFLOP/s", kRight}, [](const Trial& t) { return Cell(tflops(t), 2); }},
+      {{"TFLOP/s", kRight}, [](const Trial& t) { return Cell(tflops(t.key.problem, time_us(t)), 2); }},
       {{"occ %", kRight, Fit::spare}, [](const Trial& t) { return Cell(100 * t.occupancy, 0); }},
       {{"gpu", Align::left, Fit::shared}, [](const Trial& t) { return t.key.device.name; }},
       {{"note", Align::left, Fit::wraps}, [is_wide](const Trial& t) { return note_of(t, is_wide); }},
@@ -81,11 +79,6 @@ Tone trial_tone(const Trial& trial) {
 }
 
 }  // namespace
-
-std::string type_text(const Problem& problem) {
-  return fmt::format("{} {}{}", to_string(problem.precision), to_string(problem.layout),
-                     problem.invariant ? " invariant" : "");
-}
 
 double error_share(const Trial& trial) {
   return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;

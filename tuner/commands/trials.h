@@ -1,7 +1,6 @@
 // The stored candidates of a database as a table: what was tried, and what became of it.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "db/trial.h"
@@ -9,15 +8,12 @@
 
 namespace mmtune {
 
-/// "fp32 nn", "bf16 tn invariant".
-std::string type_text(const Problem& problem);
-
 /// The share of the permitted error. NaN for a prediction, which computed nothing, and for what was not right.
 double error_share(const Trial& trial);
 
 /// Problem by problem, in each those that were right first, by time. csv and json:
 /// precision,layout,m,n,k,family,config,source,outcome,median_us,tflops,smem_bytes,occupancy,error_share,deterministic,
-/// gpu,created,note.
+/// gpu,created,invariant,note.
 Table trials_table(std::vector<Trial> trials, const Output& output);
 
 }  // namespace mmtune

@@ -21,10 +21,7 @@ std::string device_text(const DeviceKey& key) {
   return fmt::format("{}|{}|{}|{}", key.name, key.compute_capability, key.sm_count, key.smem_per_block_optin);
 }
 
-double tflops(const Winner& winner) {
-  const double time_us = winner.trial.timing.median_us;
-  return time_us > 0 ? flops(winner.trial.key.problem) / time_us * 1e-6 : kUnknown;
-}
+double tflops(const Winner& winner) { return tflops(winner.trial.key.problem, winner.trial.timing.median_us); }
 
 /// The share of the peak at the boost clock; NaN for a GPU whose clock is unknown.
 double peak_share(const Winner& winner) {

@@ -12,7 +12,7 @@
 namespace mmtune {
 namespace {
 
-double tflops(const BenchRow& row) { return flops(row.problem) / row.comparison.ours.timing.median_us * 1e-6; }
+double tflops(const BenchRow& row) { return tflops(row.problem, row.comparison.ours.timing.median_us); }
 
 double their_time_us(const BenchRow& row, std::size_t entry) {
   const auto& side = row.comparison.theirs[entry];
@@ -28,10 +28,6 @@ double their_error(const BenchRow& row) {
 Cell significant(double value) {
   const bool ordinary = std::isfinite(value) && value > 0;
   return {value, ordinary ? std::clamp(3 - static_cast<int>(std::floor(std::log10(value))), 0, 30) : 0};
-}
-
-std::string type_text(const Problem& problem) {
-  return fmt::format("{} {}", to_string(problem.precision), to_string(problem.layout));
 }
 
 Cell clock_mhz(const BenchRow& row) { return {row.comparison.sm_clock_mhz.value_or(kUnknown), 0}; }

@@ -57,11 +57,11 @@ class Explanation {
   void add_time() {
     const double us = time_us();
     const double peak = peak_tflops(explained_.device, unit());
-    const double tflops = flops(problem_) / us * 1e-6;
+    const double speed = tflops(problem_, us);
     add("time", us_text(us),
         fmt::format("{}; {:.2f} TFLOP/s, {:.1f} % of {:.1f}",
-                    explained_.trial ? to_string(explained_.trial->key.evidence) : "predicted, never tried", tflops,
-                    100 * tflops / peak, peak));
+                    explained_.trial ? to_string(explained_.trial->key.evidence) : "predicted, never tried", speed,
+                    100 * speed / peak, peak));
     if (explained_.trial && explained_.trial->key.evidence == Evidence::measured) {
       add("the model says", us_text(prediction_.time_us),
           fmt::format("{:+.1f} % beside the measured time", 100 * (prediction_.time_us / us - 1)));

@@ -7,6 +7,7 @@
 
 #include "templates/gpu/occupancy.h"
 #include "templates/model/cost.h"
+#include "tuner/text/sizes.h"
 
 namespace mmtune {
 namespace {
@@ -137,15 +138,11 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   };
   const auto us = [](double value) { return Cell(value, 3); };
   std::vector<CellOf<Row>> columns;
-  const auto precision = [](const Row& r) { return std::string(to_string(r.problem.precision)); };
-  const auto layout = [](const Row& r) { return std::string(to_string(r.problem.layout)); };
   if (full) {
-    columns.push_back({{"precision", kLeft}, precision});
-    columns.push_back({{"layout", kLeft}, layout});
+    columns.push_back({{"precision", kLeft}, [](const Row& r) { return to_string(r.problem.precision); }});
+    columns.push_back({{"layout", kLeft}, [](const Row& r) { return to_string(r.problem.layout); }});
   } else {
-    columns.push_back({{"type", kLeft, Fit::shared}, [=](const Row& r) {
-                         return precision(r) + " " + layout(r) + (r.problem.invariant ? " invariant" : "");
-                       }});
+    columns.push_back({{"type", kLeft, Fit::shared}, [](const Row& r) { return type_text(r.problem); }});
   }
   columns.push_back({{"m", kRight}, [](const Row& r) { return r.problem.m; }});
   columns.push_back({{"n", kRight}, [](const Row& r) { return r.problem.n; }});

@@ -164,4 +164,9 @@ std::vector<Size> parse_sizes(std::string_view text) {
 
 std::string to_string(const Size& size) { return fmt::format("{}x{}x{}", size.m, size.n, size.k); }
 
+std::string type_text(const Problem& problem) {
+  return fmt::format("{} {}{}", to_string(problem.precision), to_string(problem.layout),
+                     problem.invariant ? " invariant" : "");
+}
+
 }  // namespace mmtune

@@ -43,4 +43,7 @@ inline Size size_of(const Problem& problem) { return {problem.m, problem.n, prob
 /// "1024x512x64".
 std::string to_string(const Size& size);
 
+/// What a problem is besides its size: "fp32 nn", "bf16 tn invariant".
+std::string type_text(const Problem& problem);
+
 }  // namespace mmtune

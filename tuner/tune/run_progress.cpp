@@ -12,13 +12,9 @@
 namespace mmtune {
 namespace {
 
-std::string tflops(const Problem& problem, double time_us) {
-  return fmt::format("{:.1f} TFLOP/s", flops(problem) / time_us * 1e-6);
-}
-
 /// The speed with two digits: the times of a search are first ones, and the race that follows measures anew.
 std::string rough_tflops(const Problem& problem, double time_us) {
-  const double value = flops(problem) / time_us * 1e-6;
+  const double value = tflops(problem, time_us);
   const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
   return fmt::format("{:.{}f} TFLOP/s", std::round(value / unit) * unit, unit < 1 ? -std::lround(std::log10(unit)) : 0);
 }
@@ -91,8 +87,9 @@ std::string failure_line(const Trial& trial) {
 std::string result_line(const Winner& winner) {
   const TrialKey& key = winner.trial.key;
   const auto* predicted = key.evidence == Evidence::predicted ? " predicted" : "";
-  return fmt::format("{}: {}{}, best of {}", to_string(key.problem), tflops(key.problem, winner.trial.timing.median_us),
-                     predicted, counted(winner.candidates, "candidate"));
+  return fmt::format("{}: {:.1f} TFLOP/s{}, best of {}", to_string(key.problem),
+                     tflops(key.problem, winner.trial.timing.median_us), predicted,
+                     counted(winner.candidates, "candidate"));
 }
 
 }  // namespace mmtune

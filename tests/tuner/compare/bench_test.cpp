@@ -23,6 +23,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -78,6 +79,15 @@ TEST(BenchTable, ColumnsAreNamedAfterTheOpponent) {
   one.comparison.best = 0;
   const auto text = bench_table({one}, "naive", {"naive"}, Format::csv).text(Format::csv);
   EXPECT_THAT(text, AllOf(HasSubstr("mmtune_us,naive_us,ratio"), HasSubstr("mmtune_error,naive_error,")));
+}
+
+TEST(BenchTable, PeopleReadWhichProductsAreInvariant) {
+  BenchRow one = row("sizes", 64, 2);
+  EXPECT_THAT(bench_table({one}, "cublas", {"cublas", "cublaslt"}, Format::table).text(Format::table),
+              Not(HasSubstr("invariant")));
+  one.problem.invariant = true;
+  EXPECT_THAT(bench_table({one}, "cublas", {"cublas", "cublaslt"}, Format::table).text(Format::table),
+              HasSubstr("fp32 nt invariant"));
 }
 
 TEST(BenchTable, SummaryIsOfEachSet) {
