@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "templates/base/order.h"
 #include "templates/base/parallel.h"
 #include "templates/family/render.h"
 #include "tuner/cover/portfolio.h"
@@ -131,10 +131,8 @@ void begin_with_common_programs(const Preparation& preparation, std::vector<Prob
     for (const std::string& source : sources[problem]) least = std::min(least, uses.at(source));
     return least;
   };
-  std::vector<std::size_t> order(problems.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t x, std::size_t y) { return least_uses(x) > least_uses(y); });
+  const auto order =
+      places_in_order(problems.size(), [&](std::size_t x, std::size_t y) { return least_uses(x) > least_uses(y); });
   const std::vector<Problem> problems_before = std::exchange(problems, {});
   CandidateLists lists_before = std::exchange(lists, {});
   for (const std::size_t each : order) {

@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "templates/base/order.h"
 #include "templates/gpu/occupancy_steps.h"
 #include "templates/model/cost.h"
 #include "templates/problem/tiling.h"
@@ -80,14 +80,11 @@ class Explanation {
   }
 
   void add_shares() {
-    std::vector<std::size_t> order(kBottlenecks);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t x, std::size_t y) { return prediction_.shares[x] > prediction_.shares[y]; });
+    const auto& shares = prediction_.shares;
     std::vector<std::string> parts;
-    for (const std::size_t i : order) {
-      if (prediction_.shares[i] < 0.01) continue;
-      parts.push_back(fmt::format("{} {:.0f} %", to_string(static_cast<Bottleneck>(i)), 100 * prediction_.shares[i]));
+    for (const auto i : places_in_order(kBottlenecks, [&](auto x, auto y) { return shares[x] > shares[y]; })) {
+      if (shares[i] < 0.01) continue;
+      parts.push_back(fmt::format("{} {:.0f} %", to_string(static_cast<Bottleneck>(i)), 100 * shares[i]));
     }
     add("bottleneck", std::string(to_string(prediction_.bottleneck())),
         fmt::format("by the model: {}", fmt::join(parts, ", ")));

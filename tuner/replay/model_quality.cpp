@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "templates/base/order.h"
 #include "templates/model/cost.h"
 
 namespace mmtune {
@@ -29,10 +29,7 @@ ModelQuality quality_of(const TimedProblem& problem, const DeviceSpec& device) {
     predicted.push_back(predict(problem.problem, plan, device, 0).time_us);
     stored.push_back(trial.timing.median_us);
   }
-  std::vector<std::size_t> order(predicted.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t i, std::size_t j) { return predicted[i] < predicted[j]; });
+  const auto order = places_in_order(predicted.size(), [&](auto i, auto j) { return predicted[i] < predicted[j]; });
   const double best_us = problem.best()->trial.timing.median_us;
   double few_us = stored[order.front()];
   for (std::size_t i = 0; i < std::min(kFirstFew, order.size()); ++i) few_us = std::min(few_us, stored[order[i]]);

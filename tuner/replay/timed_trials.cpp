@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "templates/base/order.h"
 #include "tuner/replay/latest_trials.h"
 
 namespace mmtune {
@@ -34,9 +34,7 @@ TimedProblem timed_problem(const Problem& problem, std::vector<Trial> trials) {
 
 /// The ranks, from 1; equal values share the mean of theirs.
 std::vector<double> ranks_of(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
+  const auto order = places_in_order(values.size(), [&](auto i, auto j) { return values[i] < values[j]; });
   std::vector<double> ranks(values.size());
   for (std::size_t first = 0; first < order.size();) {
     std::size_t end = first;

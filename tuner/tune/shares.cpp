@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <queue>
 #include <utility>
 
+#include "templates/base/order.h"
 #include "templates/model/cost.h"
 #include "tuner/search/strategy.h"
 #include "tuner/tune/deadlines.h"
@@ -59,16 +59,12 @@ std::int64_t expected_tuning_ms(const SessionOptions& options, const DeviceChoic
 }
 
 std::vector<int> distribute(const std::vector<ExpectedWork>& work, int count) {
-  std::vector<std::size_t> order(work.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t x, std::size_t y) { return comes_before(work[x], work[y]); });
-
   using Load = std::pair<std::int64_t, int>;  // the load of a share, and its number
   std::priority_queue<Load, std::vector<Load>, std::greater<>> shares;
   for (int number = 1; number <= count; ++number) shares.push({0, number});
   std::vector<int> numbers(work.size());
-  for (const std::size_t each : order) {
+  const auto before = [&](std::size_t x, std::size_t y) { return comes_before(work[x], work[y]); };
+  for (const std::size_t each : places_in_order(work.size(), before)) {
     const auto [load_ms, number] = shares.top();
     shares.pop();
     numbers[each] = number;
