@@ -10,6 +10,7 @@
 #include "runtime/gpu/launch.h"
 #include "templates/family/families.h"
 #include "tests/fused_product.h"
+#include "tests/kernel_case.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
@@ -28,8 +29,7 @@ struct BatchCase {
 };
 
 std::ostream& operator<<(std::ostream& out, const BatchCase& of) {
-  return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.settings << ", "
-             << of.scene.what << ' ' << to_string(of.fusion);
+  return out << test::text_of_case(of) << ", " << of.scene.what << ' ' << to_string(of.fusion);
 }
 
 std::vector<BatchCase> batch_cases() {
@@ -115,10 +115,7 @@ TEST_P(BatchOnTheHost, EveryProductIsThatOfItsOwnOperands) {
   EXPECT_EQ(batch.complaint({c.data(), c.data() + c.bytes()}), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, BatchOnTheHost, testing::ValuesIn(batch_cases()), [](const auto& instance) {
-  return fmt::format("{}_{}_{}_{}", instance.param.family, to_string(instance.param.precision),
-                     to_string(instance.param.layout), instance.index);
-});
+INSTANTIATE_TEST_SUITE_P(Kernels, BatchOnTheHost, testing::ValuesIn(batch_cases()), test::name_of_case);
 
 }  // namespace
 }  // namespace mmtune::shim

@@ -10,6 +10,7 @@
 
 #include "templates/family/families.h"
 #include "tests/fused_product.h"
+#include "tests/kernel_case.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
@@ -64,8 +65,7 @@ struct FusedCase {
 };
 
 std::ostream& operator<<(std::ostream& out, const FusedCase& of) {
-  return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.settings << ", "
-             << to_string(of.fusion);
+  return out << test::text_of_case(of) << ", " << to_string(of.fusion);
 }
 
 /// Every way to store results, each with one of two fusions in turn, the first if `turn` is even.
@@ -73,13 +73,7 @@ std::vector<FusedCase> every_store(std::size_t turn) {
   constexpr auto kFp32 = Precision::fp32, kFp64 = Precision::fp64, kFp16 = Precision::fp16;
   constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
   constexpr Fusion kRows{Activation::gelu, Bias::per_row}, kColumns{Activation::relu, Bias::per_column};
-  struct Kernel {
-    std::string_view family;
-    Precision precision;
-    Layout layout;
-    std::string_view settings;
-  };
-  constexpr Kernel kKernels[] = {
+  constexpr test::KernelCase kKernels[] = {
       {"naive", kFp32, kNn, "MAPPING=3 BX=8 BY=4 COARSE=4"},
       {"reference", kFp32, kTt, ""},
       {"tiled", kFp64, kTn, "TILE=16"},
@@ -159,12 +153,8 @@ TEST_P(EpilogueOnTheHost, IsComputedBeforeTheRounding) {
   EXPECT_GE(runs, 3) << "not every order of threads was seen";
 }
 
-std::string name_of_fused(const testing::TestParamInfo<FusedCase>& instance) {
-  return fmt::format("{}_{}_{}_{}", instance.param.family, to_string(instance.param.precision),
-                     to_string(instance.param.layout), instance.index);
-}
-INSTANTIATE_TEST_SUITE_P(Kernels, EpilogueOnTheHost, testing::ValuesIn(fused_cases()), name_of_fused);
-INSTANTIATE_TEST_SUITE_P(Thorough, EpilogueOnTheHost, testing::ValuesIn(every_store(1)), name_of_fused);
+INSTANTIATE_TEST_SUITE_P(Kernels, EpilogueOnTheHost, testing::ValuesIn(fused_cases()), test::name_of_case);
+INSTANTIATE_TEST_SUITE_P(Thorough, EpilogueOnTheHost, testing::ValuesIn(every_store(1)), test::name_of_case);
 
 TEST(EpilogueAfterTheProduct, IsThatOfOneKernelWhereTheProductIsNotRounded) {
   const Family& family = family_named("naive");

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "templates/family/families.h"
+#include "tests/kernel_case.h"
 #include "tests/shim/kernel_cases.h"
 
 namespace mmtune::shim {
@@ -149,13 +150,9 @@ TEST(CasesOnTheHost, ShowEveryValueOfEveryParameterAndDefaultsInEveryLayout) {
   }
 }
 
-std::string name_of_case(const testing::TestParamInfo<Case>& instance) {
-  const Case& of = instance.param;
-  return fmt::format("{}_{}_{}_{}", of.family, to_string(of.precision), to_string(of.layout), instance.index);
-}
 INSTANTIATE_TEST_SUITE_P(Kernels, OnTheHost, testing::ValuesIn(wants_all() ? all_cases() : covering_cases()),
-                         name_of_case);
-INSTANTIATE_TEST_SUITE_P(Thorough, OnTheHost, testing::ValuesIn(further_cases()), name_of_case);
+                         test::name_of_case);
+INSTANTIATE_TEST_SUITE_P(Thorough, OnTheHost, testing::ValuesIn(further_cases()), test::name_of_case);
 
 }  // namespace
 }  // namespace mmtune::shim

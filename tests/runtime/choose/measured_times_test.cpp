@@ -9,51 +9,48 @@
 #include <vector>
 
 #include "runtime/choose/nearest.h"
+#include "tests/runtime/stored_kernels.h"
 
 namespace mmtune {
 namespace {
 
+using test::fp32;
 using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
-
-Problem fp32_problem(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return packed_problem(Precision::fp32, Layout::nn, m, n, k);
-}
 
 std::vector<std::uint32_t> promising(const MeasuredTimes::Around& around, std::size_t most) {
   return around.promising(most, [](std::uint32_t) { return true; });
 }
 
 TEST(MeasuredTimes, WithoutTimesTheModelStands) {
-  const auto around = MeasuredTimes().around(fp32_problem(64, 64, 64));
+  const auto around = MeasuredTimes().around(fp32(64, 64, 64));
   EXPECT_EQ(around.factor(0), 1);
   EXPECT_GT(around.caution(0), 1);
   EXPECT_TRUE(promising(around, 9).empty());
 }
 
 TEST(MeasuredTimes, OneTimeCorrectsTheModelForAllKernelsAndSizes) {
-  const MeasuredTimes times({{0, fp32_problem(512, 512, 512), 30, 20}});
-  for (const auto& problem : {fp32_problem(512, 512, 512), fp32_problem(8192, 64, 300)}) {
+  const MeasuredTimes times({{0, fp32(512, 512, 512), 30, 20}});
+  for (const auto& problem : {fp32(512, 512, 512), fp32(8192, 64, 300)}) {
     EXPECT_NEAR(times.around(problem).factor(0), 1.5, 1e-12);
     EXPECT_NEAR(times.around(problem).factor(7), 1.5, 1e-12) << "of a kernel that was not measured";
   }
 }
 
 TEST(MeasuredTimes, ErrorsOfNearSizesCountMost) {
-  const MeasuredTimes times(
-      {{0, fp32_problem(256, 256, 256), 20, 10}, {0, fp32_problem(4096, 4096, 4096), 1000, 1000}});
-  const double near_first = times.around(fp32_problem(256, 256, 288)).factor(0);
-  const double between = times.around(fp32_problem(1024, 1024, 1024)).factor(0);
-  const double near_second = times.around(fp32_problem(4096, 4096, 3800)).factor(0);
+  const MeasuredTimes times({{0, fp32(256, 256, 256), 20, 10}, {0, fp32(4096, 4096, 4096), 1000, 1000}});
+  const double near_first = times.around(fp32(256, 256, 288)).factor(0);
+  const double between = times.around(fp32(1024, 1024, 1024)).factor(0);
+  const double near_second = times.around(fp32(4096, 4096, 3800)).factor(0);
   EXPECT_NEAR(near_first, 2, 0.02);
   EXPECT_NEAR(between, std::sqrt(2), 1e-9) << "half way on a logarithmic scale";
   EXPECT_NEAR(near_second, 1, 0.02);
 }
 
 TEST(MeasuredTimes, ErrorsAtSizesThatAreAlignedAlikeCountMost) {
-  const MeasuredTimes times({{0, fp32_problem(512, 512, 512), 20, 10}, {0, fp32_problem(510, 510, 510), 10, 10}});
-  EXPECT_NEAR(times.around(fp32_problem(480, 480, 480)).factor(0), 2, 0.02);
-  EXPECT_NEAR(times.around(fp32_problem(481, 481, 481)).factor(0), 1, 0.02);
+  const MeasuredTimes times({{0, fp32(512, 512, 512), 20, 10}, {0, fp32(510, 510, 510), 10, 10}});
+  EXPECT_NEAR(times.around(fp32(480, 480, 480)).factor(0), 2, 0.02);
+  EXPECT_NEAR(times.around(fp32(481, 481, 481)).factor(0), 1, 0.02);
 }
 
 TEST(MeasuredTimes, ErrorsOfTensorCoresAtSizesWhoseRowsBeginAlikeInLinesCountMost) {
@@ -68,33 +65,33 @@ TEST(MeasuredTimes, ErrorsOfTensorCoresAtSizesWhoseRowsBeginAlikeInLinesCountMos
 }
 
 TEST(MeasuredTimes, KernelsOfOneSizeHaveErrorsOfTheirOwn) {
-  const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(256, 256, 256), 10, 10}});
-  const auto around = times.around(fp32_problem(256, 256, 256));
+  const MeasuredTimes times({{0, fp32(256, 256, 256), 20, 10}, {1, fp32(256, 256, 256), 10, 10}});
+  const auto around = times.around(fp32(256, 256, 256));
   EXPECT_NEAR(around.factor(0), 2, 0.01);
   EXPECT_NEAR(around.factor(1), 1, 0.01);
 }
 
 TEST(MeasuredTimes, WhatIsFarAwayOrUnknownIsChosenWithCaution) {
-  const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(8192, 8192, 8192), 10, 10}});
-  const auto around = times.around(fp32_problem(256, 256, 256));
+  const MeasuredTimes times({{0, fp32(256, 256, 256), 20, 10}, {1, fp32(8192, 8192, 8192), 10, 10}});
+  const auto around = times.around(fp32(256, 256, 256));
   EXPECT_LT(around.caution(0), 1.01);
   EXPECT_GT(around.caution(1), 1.05);
   EXPECT_GE(around.caution(2), around.caution(1));
 }
 
 TEST(MeasuredTimes, PromisingKernelsAreTheFastestOfNearSizes) {
-  const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10},
-                             {1, fp32_problem(256, 256, 256), 11, 10},
-                             {2, fp32_problem(256, 256, 256), 10, 10},
-                             {3, fp32_problem(256, 256, 256), 50, 10},
-                             {0, fp32_problem(4096, 4096, 4096), 700, 700},
-                             {1, fp32_problem(4096, 4096, 4096), 2000, 700}});
-  const auto around = times.around(fp32_problem(300, 256, 256));
+  const MeasuredTimes times({{0, fp32(256, 256, 256), 20, 10},
+                             {1, fp32(256, 256, 256), 11, 10},
+                             {2, fp32(256, 256, 256), 10, 10},
+                             {3, fp32(256, 256, 256), 50, 10},
+                             {0, fp32(4096, 4096, 4096), 700, 700},
+                             {1, fp32(4096, 4096, 4096), 2000, 700}});
+  const auto around = times.around(fp32(300, 256, 256));
   EXPECT_THAT(promising(around, 1), UnorderedElementsAre(2));
   EXPECT_THAT(promising(around, 2), UnorderedElementsAre(2, 1));
   EXPECT_THAT(promising(around, 9), UnorderedElementsAre(2, 1, 0)) << "3 takes five times as long";
   EXPECT_THAT(around.promising(2, [](std::uint32_t kernel) { return kernel != 2; }), UnorderedElementsAre(1, 0));
-  EXPECT_THAT(promising(times.around(fp32_problem(4096, 4000, 4096)), 1), UnorderedElementsAre(0));
+  EXPECT_THAT(promising(times.around(fp32(4096, 4000, 4096)), 1), UnorderedElementsAre(0));
 }
 
 /// What measured_times.h says, by the formula over sizes sorted by distance.
@@ -138,11 +135,11 @@ TEST(MeasuredTimes, AreWhatLookingAtAllSizesSays) {
   for (const std::size_t count : {1, 24, 25, 500}) {
     std::vector<KernelTime> times;
     for (std::uint32_t i = 0; i < count; ++i) {
-      times.push_back({i % 7, fp32_problem(extent(), extent(), extent()), 10. + random() % 10, 10});
+      times.push_back({i % 7, fp32(extent(), extent(), extent()), 10. + random() % 10, 10});
     }
     const MeasuredTimes learnt(times);
     for (int round = 0; round < 100; ++round) {
-      const Problem problem = round == 0 ? fp32_problem(1, 1, 1 << 24) : fp32_problem(extent(), extent(), extent());
+      const Problem problem = round == 0 ? fp32(1, 1, 1 << 24) : fp32(extent(), extent(), extent());
       const auto around = learnt.around(problem);
       const auto kernel = static_cast<std::uint32_t>(random() % 8);
       const Plain expected = plain(times, problem, kernel);
@@ -157,7 +154,7 @@ TEST(MeasuredTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
   const auto extent = [&] { return static_cast<std::int64_t>(16 << random() % 8); };
   std::vector<KernelTime> times;
   for (std::uint32_t size = 0; size < 40; ++size) {
-    const Problem problem = fp32_problem(extent(), extent(), extent());
+    const Problem problem = fp32(extent(), extent(), extent());
     for (std::uint32_t kernel = 0; kernel < 60; kernel += 2 + 2 * (random() % 4)) {
       const double median_us = 10 + static_cast<double>(random() % 8);
       for (const std::uint32_t twin : {kernel, kernel + 1}) times.push_back({twin, problem, median_us, 10});
@@ -165,7 +162,7 @@ TEST(MeasuredTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
   }
   const MeasuredTimes learnt(times);
   for (int round = 0; round < 20; ++round) {
-    const auto around = learnt.around(fp32_problem(extent(), extent(), extent()));
+    const auto around = learnt.around(fp32(extent(), extent(), extent()));
     // One by one: the best of those that are left.
     std::vector<std::uint32_t> best;
     const auto is_left = [&](std::uint32_t kernel) {

@@ -3,7 +3,6 @@
 #include <mmtune/mmtune.h>
 
 #include <array>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "runtime/gpu/launch.h"
 #include "templates/family/families.h"
 #include "tests/fused_product.h"
+#include "tests/kernel_case.h"
 #include "tests/runtime/gpu/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
@@ -53,18 +53,7 @@ constexpr BatchShape kBatchShapes[] = {
     {144, 72, 0, FusedBatch::Shares::nothing, {.alpha = 3, .beta = 2}},
 };
 
-struct BatchCase {
-  std::string_view family;
-  Precision precision;
-  Layout layout;
-  std::string_view settings;  ///< the settings that are not the default
-};
-
-std::ostream& operator<<(std::ostream& out, const BatchCase& of) {
-  return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.settings;
-}
-
-constexpr BatchCase kBatchCases[] = {
+constexpr test::KernelCase kBatchCases[] = {
     {"naive", Precision::fp32, Layout::nn, ""},
     {"reference", Precision::fp64, Layout::tt, ""},
     {"tiled", Precision::fp16, Layout::tn, ""},
@@ -91,7 +80,7 @@ constexpr BatchCase kBatchCases[] = {
     {"wgmma", Precision::e4m3_bf16, Layout::tn, ""},
 };
 
-class GpuBatch : public test::GpuTest, public testing::WithParamInterface<BatchCase> {};
+class GpuBatch : public test::GpuTest, public testing::WithParamInterface<test::KernelCase> {};
 
 TEST_P(GpuBatch, EveryProductIsThatOfItsOwnOperands) {
   const auto& [name, precision, layout, settings] = GetParam();
@@ -134,10 +123,7 @@ TEST_P(GpuBatch, EveryProductIsThatOfItsOwnOperands) {
   if (runs == 0) GTEST_SKIP() << "this GPU cannot run the configuration";
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuBatch, testing::ValuesIn(kBatchCases), [](const auto& instance) {
-  return fmt::format("{}_{}_{}_{}", instance.param.family, to_string(instance.param.precision),
-                     to_string(instance.param.layout), instance.index);
-});
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuBatch, testing::ValuesIn(kBatchCases), test::name_of_case);
 
 /// The library with nothing tuned.
 class GpuLibraryBatch : public test::GpuTest {

@@ -3,7 +3,6 @@
 #include <mmtune/mmtune.h>
 
 #include <array>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/fused_product.h"
+#include "tests/kernel_case.h"
 #include "tests/runtime/gpu/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
@@ -22,6 +22,7 @@ namespace {
 
 using test::FusedProduct;
 using test::ImageOnGpu;
+using test::KernelCase;
 
 struct Shape {
   std::int64_t m, n, k;
@@ -39,19 +40,8 @@ constexpr Shape kShapes[] = {
     {144, 72, 0, {.alpha = 3, .beta = 2}},
 };
 
-struct Case {
-  std::string_view family;
-  Precision precision;
-  Layout layout;
-  std::string_view settings;  ///< the settings that are not the default
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& of) {
-  return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.settings;
-}
-
 constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
-constexpr Case kCases[] = {
+constexpr KernelCase kCases[] = {
     {"naive", Precision::fp32, kNn, ""},
     {"reference", Precision::fp64, kTt, ""},
     {"tiled", Precision::fp16, kTn, ""},
@@ -88,13 +78,9 @@ std::vector<Fusion> fusions_of(Precision precision) {
   return fusions;
 }
 
-class EpilogueCases : public test::NvrtcTest, public testing::WithParamInterface<Case> {};
+class EpilogueCases : public test::NvrtcTest, public testing::WithParamInterface<KernelCase> {};
 
-std::string name_of(const testing::TestParamInfo<Case>& instance) {
-  return fmt::format("{}_{}_{}_{}", instance.param.family, to_string(instance.param.precision),
-                     to_string(instance.param.layout), instance.index);
-}
-INSTANTIATE_TEST_SUITE_P(H200, EpilogueCases, testing::ValuesIn(kCases), name_of);
+INSTANTIATE_TEST_SUITE_P(H200, EpilogueCases, testing::ValuesIn(kCases), test::name_of_case);
 
 TEST_P(EpilogueCases, CompileWithoutAWarning) {
   const auto& [name, precision, layout, settings] = GetParam();
@@ -123,7 +109,7 @@ struct OnGpuProduct {
   DeviceBuffer scalars;
 };
 
-class GpuEpilogue : public test::GpuTest, public testing::WithParamInterface<Case> {};
+class GpuEpilogue : public test::GpuTest, public testing::WithParamInterface<KernelCase> {};
 
 TEST_P(GpuEpilogue, IsComputedBeforeTheRounding) {
   const auto& [name, precision, layout, settings] = GetParam();
@@ -164,7 +150,7 @@ TEST_P(GpuEpilogue, IsComputedBeforeTheRounding) {
   if (runs == 0) GTEST_SKIP() << "this GPU cannot run the configuration";
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuEpilogue, testing::ValuesIn(kCases), name_of);
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuEpilogue, testing::ValuesIn(kCases), test::name_of_case);
 
 /// The library with nothing tuned.
 class GpuLibraryEpilogue : public test::GpuTest {

@@ -7,19 +7,17 @@
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "tests/runtime/stored_kernels.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/cover/hold_out.h"
 
 namespace mmtune {
 namespace {
 
+using test::fp32;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return packed_problem(Precision::fp32, Layout::nn, m, n, k);
-}
 
 std::shared_ptr<const StoredKernel> kernel(const std::string& settings) {
   const Family& family = family_named("simt");
