@@ -80,27 +80,29 @@ double gap_percent(const WhatIf& each) {
 
 Cell time_cell(double time_us) { return {time_us > 0 ? time_us : kUnknown, 3}; }
 
-std::vector<Cell> identity(const WhatIf& each, const std::string& strategy) {
-  const Problem& problem = each.problem;
-  return {strategy, each.seed, to_string(problem.precision), problem.m, problem.n, problem.k};
+Table step_table(std::initializer_list<const char*> more) {
+  std::vector<Column> columns;
+  for (const auto* name : {"strategy", "seed", "precision", "m", "n", "k", "trials", "seconds", "best_us"}) {
+    columns.push_back(left(name));
+  }
+  for (const char* name : more) columns.push_back(left(name));
+  return Table(std::move(columns));
 }
 
-std::vector<Cell> progress(std::size_t trials, const ReplayStep& step) {
-  return {trials, Cell(step.seconds, 3), time_cell(step.best_us)};
-}
-
-std::vector<Cell> joined(std::vector<Cell> cells, const std::vector<Cell>& more) {
-  cells.insert(cells.end(), more.begin(), more.end());
-  return cells;
+/// How far a replay had come after so many trials.
+std::vector<Cell> step_cells(const WhatIf& each, const std::string& strategy, std::size_t trials) {
+  const Problem& p = each.problem;
+  const ReplayStep step = trials == 0 ? ReplayStep{} : each.replay.steps[trials - 1];
+  const Cell seconds(step.seconds, 3), best = time_cell(step.best_us);
+  return {strategy, each.seed, to_string(p.precision), p.m, p.n, p.k, trials, seconds, best};
 }
 
 Table full_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
-  Table table({left("strategy"), left("seed"), left("precision"), left("m"), left("n"), left("k"), left("trials"),
-               left("seconds"), left("best_us"), left("exhaustive_us"), left("exhaustive_trials")});
+  Table table = step_table({"exhaustive_us", "exhaustive_trials"});
   for (const WhatIf& each : replays) {
-    const Replay& replay = each.replay;
-    const auto cells = joined(identity(each, strategy), progress(replay.steps.size(), replay.last()));
-    table.add(joined(cells, {time_cell(each.stored_best_us), each.stored}));
+    auto cells = step_cells(each, strategy, each.replay.steps.size());
+    cells.insert(cells.end(), {time_cell(each.stored_best_us), each.stored});
+    table.add(std::move(cells));
   }
   return table;
 }
@@ -188,13 +190,12 @@ Table what_if_table(const std::vector<WhatIf>& replays, const std::string& strat
 }
 
 Table curve_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
-  Table table({left("strategy"), left("seed"), left("precision"), left("m"), left("n"), left("k"), left("trials"),
-               left("seconds"), left("best_us")});
+  Table table = step_table({});
   for (const WhatIf& each : replays) {
     const auto& steps = each.replay.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const bool is_news = i == 0 || steps[i].best_us != steps[i - 1].best_us || i + 1 == steps.size();
-      if (is_news) table.add(joined(identity(each, strategy), progress(i + 1, steps[i])));
+      if (is_news) table.add(step_cells(each, strategy, i + 1));
     }
   }
   return table;
