@@ -210,25 +210,15 @@ std::string Table::text(Format format, const TableLayout& layout) const {
   return aligned(layout);
 }
 
-bool Table::is_empty(std::size_t column) const {
-  return !rows_.empty() &&
-         std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) { return cell_text(row.cells[column]).empty(); });
-}
-
-bool Table::is_shared(std::size_t column) const {
-  return columns_[column].fit == Fit::shared && !rows_.empty() &&
-         std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-           return cell_text(row.cells[column]) == cell_text(rows_.front().cells[column]);
-         });
-}
-
 std::string Table::aligned(const TableLayout& layout) const {
   std::vector<AlignedColumn> shown;
   std::vector<std::string> shared;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (!layout.wide && is_empty(i)) continue;
-    if (!layout.wide && is_shared(i)) {
-      shared.push_back(printable(cell_text(rows_.front().cells[i])));
+    const std::string first = rows_.empty() ? "" : cell_text(rows_.front().cells[i]);
+    const auto is_first = [&](const Row& row) { return cell_text(row.cells[i]) == first; };
+    if (!layout.wide && !rows_.empty() && (first.empty() || columns_[i].fit == Fit::shared) &&
+        std::all_of(rows_.begin(), rows_.end(), is_first)) {
+      if (!first.empty()) shared.push_back(printable(first));
       continue;
     }
     AlignedColumn column{{printable(columns_[i].name)}, 0, columns_[i]};

@@ -101,9 +101,6 @@ class Table {
   std::string json() const;
   std::string markdown() const;
 
-  bool is_empty(std::size_t column) const;
-  bool is_shared(std::size_t column) const;
-
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };
