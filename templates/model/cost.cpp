@@ -239,10 +239,12 @@ class Model {
     return blocks * cost_.store_clocks * share / std::max(1.0, grid_.iterations);
   }
 
-  // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does.
+  // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does,
+  // which has no other tile beside a block's last.
   void add_put(IterationClocks& demand) const {
     const double put = 2 * cost_.result_bytes / numbers_.smem_bytes_per_clock;
-    const double waited = cost_.hides_stores ? 0 : put + numbers_.accelerator_put_clocks;
+    const double waits = cost_.hides_stores ? 1 / std::ceil(waves_) : 1;  // the share of tiles
+    const double waited = waits * (put + numbers_.accelerator_put_clocks);
     demand.idle += waited / std::max(1.0, grid_.iterations);
     demand.shared_memory += std::max(put, waited) / std::max(1.0, grid_.iterations);
   }

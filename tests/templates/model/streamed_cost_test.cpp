@@ -41,6 +41,18 @@ TEST(Cost, StoresOfShallowProductsAreTheirTime) {
   EXPECT_LT(time_us(problem, plan), waits);
 }
 
+TEST(Cost, ABlocksLastTileHasNoOtherBesideItsStore) {
+  const auto hidden_us = [](std::int64_t rows_of_tiles) {
+    const Problem problem = packed_problem(Precision::fp16, Layout::nn, rows_of_tiles * 128, 12 * 256, 128);
+    LaunchPlan plan = streamed_plan(problem, 128, 256);
+    const double waits = time_us(problem, plan);
+    plan.work.hides_stores = true;
+    return waits - time_us(problem, plan);
+  };
+  EXPECT_EQ(hidden_us(11), 0) << "132 tiles, one for each SM";
+  EXPECT_GT(hidden_us(22), 0);
+}
+
 TEST(Cost, BlocksThatShareOperandsHandOverNoSums) {
   const Problem problem = fp16_square(4096);
   LaunchPlan plan = streamed_plan(problem, 128, 256);
