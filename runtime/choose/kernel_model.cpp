@@ -11,8 +11,8 @@ namespace mmtune {
 namespace {
 
 constexpr std::int64_t kWholeLines = 1024;  // the elements of a row that is whole lines, of any type
-// The same of one that is not, nor is one of three times as many; a multiple of every vector, and so large that its
-// padding hardly counts.
+// The elements of a row that is not, where they have at most 4 bytes, nor is a row of three times as many. It is a
+// multiple of every vector, and so large that its padding hardly counts.
 constexpr std::int64_t kOthers = 8208;
 
 double product(std::int64_t x, std::int64_t y) { return static_cast<double>(x) * static_cast<double>(y); }

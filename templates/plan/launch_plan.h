@@ -181,7 +181,7 @@ std::vector<Arg> blas_arguments(const MatrixArgs& a = stored(Operand::a), const 
 /// What a kernel takes first that reads A and B by tensor maps or from copies: gemm(m, n, k, alpha, beta, C, ldc).
 std::vector<Arg> result_arguments();
 
-/// What one takes first that copies A and B: pack(m, n, k, A, lda, B, ldb).
+/// What a kernel takes first that copies A and B: pack(m, n, k, A, lda, B, ldb).
 std::vector<Arg> operand_arguments();
 
 /// The first thing in a plan that no launch could make sense of, as "step gemm: argument 11: slice 3 of 2": what names

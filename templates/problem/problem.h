@@ -109,7 +109,7 @@ Problem packed_problem(Precision precision, Layout layout, std::int64_t m, std::
 /// Multiply-adds counted as two operations: 2*m*n*k.
 double flops(const Problem& problem);
 
-/// The speed of the product in 10^12 of these a second.
+/// The speed of the product in 10^12 operations a second, as flops() counts them.
 double tflops(const Problem& problem, double time_us);
 
 /// Bytes that must move through device memory at least: each input read once, C written once.
