@@ -88,6 +88,8 @@ std::vector<Case> covering_cases() {
       {"wgmma", Precision::fp16_fp32, kTt, "SWAP=1 BM=32 BN=88 CONSUMERS=1 SPLIT=3 REDUCE=1"},
       {"wgmma", Precision::bf16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=7 REDUCE=1"},  // four of seven blocks add
       {"wgmma", Precision::fp16, kNt, "BM=128 BN=208 SPLIT=12"},
+      {"wgmma", Precision::bf16, kNt, "BM=64 BN=272 CONSUMERS=1"},  // two instructions, and boxes of 136 rows of B
+      {"wgmma", Precision::bf16, kNn, "SWAP=1 BM=200 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16_fp32, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::tf32, kTt, "BM=64 BN=64 PINGPONG=1"},  // rows of C from registers
       {"wgmma", Precision::tf32, kNt, "SWAP=1 BM=48 BN=64 CONSUMERS=1"},
