@@ -43,7 +43,7 @@ constexpr NumberSource kTrials{NumberOrigin::fitted,
                                "35423 times of 16 and 8 bits on an H100, of bench/results/nvidia-h100/*_trials.csv.xz: "
                                "docs/lab/2026-11-26-cover.md#where-the-models-errors-are-large"};
 constexpr NumberSource kCovers{NumberOrigin::fitted,
-                               "47886 times of 16 and 8 bits on an H100, of bench/results/nvidia-h100/*_trials.csv.xz: "
+                               "53343 times of 16 bits and 1402 of 8 bits on an H100, 3268 on an H200: "
                                "docs/lab/2026-11-24-model.md#fitted-anew-to-covers"};
 constexpr NumberSource kServing{NumberOrigin::fitted,
                                 "6294 times of wgmma on an H100 and 2193 on an H200, those of "
