@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -75,8 +74,8 @@ int unaligned_operands(const Problem& problem) {
 
 /// The octaves of the bytes to which all rows are aligned, from 16 bytes to a line.
 double row_octaves(const StoredShape& shape, int element_bytes) {
-  const std::int64_t aligned = std::gcd(shape.columns * element_bytes, std::int64_t{kMemoryLine});
-  return std::log2(static_cast<double>(std::max<std::int64_t>(aligned, kAlignments.back())));
+  const auto aligned = std::max<std::int64_t>(row_alignment(shape, element_bytes), kAlignments.back());
+  return std::log2(static_cast<double>(aligned));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "templates/model/cost_rates.h"
 #include "templates/problem/dtype.h"
@@ -35,14 +34,13 @@ Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
 }
 
 /// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two, and to sectors
-/// which do: all but those of rows that begin with a line of memory, or with a sector, since what rows begin between
-/// are multiples of the greatest common divisor.
+/// which do: all but those of rows that begin with a line of memory, or with a sector.
 double straddling_bytes(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
   const PrecisionTraits& types = traits(problem.precision);
   const auto lost = [&](const StoredShape& shape, int element_bytes) {
-    const auto apart = std::gcd(shape.columns * element_bytes, std::int64_t{kMemoryLine});
-    return numbers.straddle * (1 - static_cast<double>(apart) / kMemoryLine) +
-           numbers.straddled_sector * std::max(0.0, 1 - static_cast<double>(apart) / kMemorySector);
+    const auto apart = static_cast<double>(row_alignment(shape, element_bytes));
+    return numbers.straddle * (1 - apart / kMemoryLine) +
+           numbers.straddled_sector * std::max(0.0, 1 - apart / kMemorySector);
   };
   return lost(stored_a(problem), types.a.bytes) * cost.in_place_a +
          lost(stored_b(problem), types.b.bytes) * cost.in_place_b;
@@ -96,7 +94,7 @@ double crowd(const Problem& problem, const PlanCost& cost, double resident, doub
 double unaligned_result_clocks(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
   if (std::min(problem.align.c, cost.result_align) < numbers.store_align) return cost.unaligned_result_clocks;
   const int bytes = traits(problem.precision).c.bytes;
-  const bool begins_with_sectors = problem.n * bytes % kMemorySector == 0;
+  const bool begins_with_sectors = row_alignment({problem.m, problem.n}, bytes) >= kMemorySector;
   return cost.fetch != Fetch::accelerator || begins_with_sectors ? 0 : bytes / numbers.split_bytes_per_clock;
 }
 
@@ -182,11 +180,15 @@ class Model {
 
   bool streams() const { return cost_.fetch == Fetch::accelerator; }
 
+  /// The tiles of a block whose results leave while nothing is multiplied: all, unless another consumer multiplies the
+  /// next one meanwhile, which the last does not have.
+  double uncovered_tiles() const { return cost_.hides_stores ? 1 : std::ceil(waves_); }
+
   /// Where the accelerator fetches a tile while the one before is multiplied: the first fetch, the store of the last
   /// tile, which L2 takes, and results that are transposed while no other tile is multiplied.
   void add_streamed_edges(auto& clocks) const {
     const double tiles = std::ceil(waves_);
-    const double turns = cost_.turns_results ? cost_.hides_stores ? 1 : tiles : 0;
+    const double turns = cost_.turns_results ? uncovered_tiles() : 0;
     clocks.add(Bottleneck::edges, (cost_.persistent ? 1 : tiles) * latency_ + numbers_.l2_latency +
                                       cost_.result_bytes / numbers_.accelerator_last_bytes_per_clock +
                                       turns * numbers_.accelerator_turn_clocks);
@@ -239,12 +241,10 @@ class Model {
     return blocks * cost_.store_clocks * share / std::max(1.0, grid_.iterations);
   }
 
-  // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does,
-  // which has no other tile beside a block's last.
+  // A tile's results pass through shared memory.
   void add_put(IterationClocks& demand) const {
     const double put = 2 * cost_.result_bytes / numbers_.smem_bytes_per_clock;
-    const double waits = cost_.hides_stores ? 1 / std::ceil(waves_) : 1;  // the share of tiles
-    const double waited = waits * (put + numbers_.accelerator_put_clocks);
+    const double waited = uncovered_tiles() / std::ceil(waves_) * (put + numbers_.accelerator_put_clocks);
     demand.idle += waited / std::max(1.0, grid_.iterations);
     demand.shared_memory += std::max(put, waited) / std::max(1.0, grid_.iterations);
   }

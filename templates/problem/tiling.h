@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "templates/problem/dtype.h"
 #include "templates/problem/problem.h"
@@ -25,9 +26,15 @@ constexpr bool has_coordinates(const Problem& problem) {
 inline constexpr int kMemoryLine = 128;   ///< bytes of a line of memory
 inline constexpr int kMemorySector = 32;  ///< the bytes of a line that L2 delivers at once
 
+/// The bytes to which all rows are aligned in lines of memory, at most a whole one: what rows begin between are
+/// multiples of the greatest common divisor.
+constexpr std::int64_t row_alignment(const StoredShape& shape, int element_bytes) {
+  return std::gcd(shape.columns * element_bytes, std::int64_t{kMemoryLine});
+}
+
 /// Whether a row of the operand is a whole number of lines, so that no line of a tile straddles two of global memory.
 constexpr bool fills_lines(const StoredShape& shape, int element_bytes) {
-  return shape.columns * element_bytes % kMemoryLine == 0;
+  return row_alignment(shape, element_bytes) == kMemoryLine;
 }
 
 /// Bytes of A and B that a block fetches for one step along k, if its L1 cache or shared memory serves all reuse: an
