@@ -37,15 +37,23 @@ struct SetBytes {
   std::int64_t a, b, c;
 };
 
+/// The calls of such a time that a sample needs, or as many as there may be sets.
+int calls_of_sample(double call_us) {
+  return static_cast<int>(std::min<double>(kMostSets, std::ceil(kSample_us / call_us)));
+}
+
 }  // namespace
 
+int cold_set_count(const Problem& problem, const DeviceSpec& device) {
+  const std::int64_t cold = 2 * device.l2_bytes / SetBytes(problem).all() + 1;
+  return static_cast<int>(std::clamp<std::int64_t>(cold, 2, kMostSets));
+}
+
 int operand_set_count(const Problem& problem, const DeviceSpec& device) {
-  const std::int64_t set_bytes = SetBytes(problem).all();
   const double call_us = floors(problem, peak_tflops(device, problem.precision), device).least_us();
-  const std::int64_t cold = 2 * device.l2_bytes / set_bytes + 1;
-  const auto timed = static_cast<std::int64_t>(std::min<double>(kMostSets, std::ceil(kSample_us / call_us)));
-  const std::int64_t fitting = device.memory_bytes / kShareOfMemory / set_bytes;
-  return static_cast<int>(std::clamp<std::int64_t>(std::max(cold, std::min(timed, fitting)), 2, kMostSets));
+  const std::int64_t fitting = device.memory_bytes / kShareOfMemory / SetBytes(problem).all();
+  const auto timed = static_cast<int>(std::min<std::int64_t>(calls_of_sample(call_us), fitting));
+  return std::max(cold_set_count(problem, device), timed);
 }
 
 CUdeviceptr OperandMemory::take(const CheckKernels& kernels, Precision precision, Role role, std::int64_t bytes,
@@ -72,7 +80,8 @@ std::int64_t OperandMemory::bytes() const {
 }
 
 OperandSets::OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first,
-                         const DeviceSpec& device, OperandMemory& memory, CUstream stream) {
+                         const DeviceSpec& device, OperandMemory& memory, CUstream stream)
+    : cold_count_(cold_set_count(problem, device)) {
   const SetBytes bytes(problem);
   const int count = operand_set_count(problem, device);
   const auto take = [&](Role role, std::int64_t each) {
@@ -102,7 +111,7 @@ void warm_up(const CheckKernels& kernels, const Problem& problem, const OperandS
 Stopwatch::Stopwatch(Call call, const OperandSets& sets, double estimate_us, CUstream stream)
     : call_(std::move(call)), sets_(sets), stream_(stream), start_(make_event()), stop_(make_event()) {
   if (estimate_us > kLongCall_us) return;
-  calls_ = sets.count();
+  calls_ = estimate_us > 0 ? std::clamp(calls_of_sample(estimate_us), sets.cold_count(), sets.count()) : sets.count();
   MMTUNE_CUDA(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   CUgraph captured = nullptr;
   try {

@@ -16,10 +16,13 @@ namespace mmtune {
 /// Sets that make samples longer take at most this part of a GPU's memory, and so does what is kept of them.
 inline constexpr std::int64_t kShareOfMemory = 16;
 
-/// The sets of operands that calls of a problem take in turn: together at least twice the L2 cache and at least two, so
-/// that calls find none of their operands cached; and up to a sixteenth of the GPU's memory so many that a call on each
-/// takes half a millisecond together, beside which the microseconds before the first call and behind the last one do
-/// not count.
+/// The sets of operands that calls of a problem take in turn so that they find none of their operands cached: together
+/// at least twice the L2 cache, and at least two.
+int cold_set_count(const Problem& problem, const DeviceSpec& device);
+
+/// The sets that there are of a problem: those, and up to a sixteenth of the GPU's memory so many that a call on each
+/// takes half a millisecond together at the peaks of memory and arithmetic, beside which the microseconds before the
+/// first call and behind the last one do not count.
 int operand_set_count(const Problem& problem, const DeviceSpec& device);
 
 /// Memory of random operands that problems have in turn: to take and fill it for each took a tenth of the time of a
@@ -46,20 +49,25 @@ class OperandSets {
               OperandMemory& memory, CUstream stream);
 
   int count() const { return static_cast<int>(sets_.size()); }
+  /// The least that calls have to take in turn: cold_set_count().
+  int cold_count() const { return cold_count_; }
   const Operands& set(int index) const { return sets_[static_cast<std::size_t>(index)]; }
 
  private:
   std::vector<Operands> sets_;
+  int cold_count_;
 };
 
 /// Lets an idle GPU reach its working clock before the first call is timed; overwrites C of set 1.
 void warm_up(const CheckKernels& kernels, const Problem& problem, const OperandSets& sets, CUstream stream);
 
-/// Times one call. Short calls are replayed as a CUDA graph over all sets, so that a sample is long enough for the
-/// clock and no launch latency of the host is in it; long ones are made one by one. Not thread safe.
+/// Times one call. Short calls are replayed as a CUDA graph over as many sets as a sample of half a millisecond needs,
+/// so that it is long enough for the clock and no launch latency of the host is in it; long ones are made one by one.
+/// Not thread safe.
 class Stopwatch {
  public:
-  /// `estimate_us` decides between the two modes; 0 always replays. `sets` must outlive the stopwatch.
+  /// `estimate_us` of one call decides between the two modes, and over how many sets it is replayed; 0: over all.
+  /// `sets` must outlive the stopwatch.
   Stopwatch(Call call, const OperandSets& sets, double estimate_us, CUstream stream);
 
   /// One sample: microseconds per call. Waits for it.

@@ -40,7 +40,10 @@ TEST(OperandSets, AreEnoughForALongSample) {
   // With little memory there are fewer, yet never so few that the cache holds them.
   DeviceSpec small = h100;
   small.memory_bytes = std::int64_t{1} << 30;
-  EXPECT_EQ(sets(16, 2560, 5120, small), 2 * h100.l2_bytes / (2 * (16 * 2560 + 2560 * 5120 + 16 * 5120)) + 1);
+  const Problem few_rows = packed_problem(Precision::bf16, Layout::nt, 16, 2560, 5120);
+  const std::int64_t bytes = 2 * (16 * 2560 + 2560 * 5120 + 16 * 5120);
+  EXPECT_EQ(cold_set_count(few_rows, h100), 2 * h100.l2_bytes / bytes + 1);
+  EXPECT_EQ(operand_set_count(few_rows, small), cold_set_count(few_rows, h100));
 }
 
 /// One kernel and everything that timing it needs.
@@ -108,11 +111,16 @@ TEST_F(GpuMeasure, TimesArePositiveAndOrdered) {
   }
 }
 
-TEST_F(GpuMeasure, ShortCallsAreReplayedOverAllSets) {
+TEST_F(GpuMeasure, ShortCallsAreReplayedOverAsManySetsAsASampleNeeds) {
   Bench bench(*nvrtc_, device_, 300);
   const Stopwatch replay = bench.watch(0);
   EXPECT_TRUE(replay.uses_graph());
   EXPECT_EQ(replay.calls_per_sample(), bench.sets().count());
+  // Of calls that take longer than at the peaks a sample needs fewer, but enough that none finds its operands cached.
+  const int cold = bench.sets().cold_count();
+  EXPECT_LT(cold, bench.sets().count());
+  EXPECT_EQ(bench.watch(500.0 / (cold + 3)).calls_per_sample(), cold + 3);
+  EXPECT_EQ(bench.watch(500).calls_per_sample(), cold);
   const Stopwatch single = bench.watch(kLong_us);
   EXPECT_FALSE(single.uses_graph());
   EXPECT_EQ(single.calls_per_sample(), 1);
