@@ -15,7 +15,7 @@
 #include "tuner/cover/measured_kernels.h"
 #include "tuner/cover/proven_kernels.h"
 #include "tuner/tune/deadlines.h"
-#include "tuner/workers/compile_pool.h"
+#include "tuner/workers/kept_workers.h"
 
 namespace mmtune {
 namespace {
@@ -40,7 +40,9 @@ class Cover {
         begin_(Clock::now()),
         device_(options.session.devices.front()),
         preparation_(template_files(), device_.spec, compile_target(device_.spec, {compute_capability(device_.spec)}),
-                     evidence_of(device_), "") {}
+                     evidence_of(device_), "") {
+    options_.session.kept = std::make_shared<KeptWorkers>();
+  }
 
   /// An interrupted run compresses no machine code: that takes 5 to 10 ms for each program, and the run that goes on
   /// drops most of them.

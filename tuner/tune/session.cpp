@@ -33,6 +33,7 @@
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/interrupt.h"
+#include "tuner/workers/kept_workers.h"
 #include "tuner/workers/worker_lane.h"
 
 namespace mmtune {
@@ -86,9 +87,8 @@ class Session {
         families_(searched_families(options.families)),
         store_(Store::open(options.database, OpenMode::read_write)),
         files_(template_files()),
-        pool_(files_, {.jobs = options.jobs,
-                       .limit = milliseconds_of(options.compile_limit_s),
-                       .start_limit = milliseconds_of(options.load_limit_s)}),
+        pool_(compilers(options, files_)),
+        compiled_before_(pool_->times()),
         begin_(Clock::now()) {
     for (const DeviceChoice& model : models_of(options.devices)) add_model(model);
     progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()), effort_.most_trials);
@@ -97,7 +97,7 @@ class Session {
   SessionSummary run() {
     const InterruptGuard interrupts;
     for (Model& model : models_) {
-      CompileQueue compiler(pool_);
+      CompileQueue compiler(*pool_);
       store_fallbacks(options_.problems, model.preparation, compiler, store_);
       take_tasks(model);
     }
@@ -116,6 +116,13 @@ class Session {
   }
 
  private:
+  static std::shared_ptr<CompilePool> compilers(const SessionOptions& options, const TemplateFiles& files) {
+    const CompilePoolOptions pool{.jobs = options.jobs,
+                                  .limit = milliseconds_of(options.compile_limit_s),
+                                  .start_limit = milliseconds_of(options.load_limit_s)};
+    return options.kept ? options.kept->compilers(files, pool) : std::make_shared<CompilePool>(files, pool);
+  }
+
   std::chrono::milliseconds budget() const {
     constexpr double kNoBudget_s = 1e6;
     return milliseconds_of(options_.budget_s > 0 ? options_.budget_s : kNoBudget_s);
@@ -144,18 +151,18 @@ class Session {
       problems += coming;
       lanes += std::min(model.devices.size(), coming);
     }
-    return budget_shortfall(options_.budget_s, problems, lanes, least_problem_s(any_measured(), pool_.jobs()));
+    return budget_shortfall(options_.budget_s, problems, lanes, least_problem_s(any_measured(), pool_->jobs()));
   }
 
   void add_model(const DeviceChoice& first) {
-    const CompileTarget target = compile_target(first.spec, pool_.compiler().supported);
+    const CompileTarget target = compile_target(first.spec, pool_->compiler().supported);
     if (!target.exact) {
       log::warning("{}: NVRTC {} compiles for {} and not for its sm_{}: registers and occupancy may differ",
-                   first.spec.name, pool_.compiler().version, target.name, compute_capability(first.spec));
+                   first.spec.name, pool_->compiler().version, target.name, compute_capability(first.spec));
     }
     Model& model = models_.emplace_back(
-        Preparation(files_, first.spec, target, evidence_of(first), pool_.compiler().version), families_, options_.only,
-        store_, milliseconds_of(options_.compile_limit_s), begin_ + budget(), latest());
+        Preparation(files_, first.spec, target, evidence_of(first), pool_->compiler().version), families_,
+        options_.only, store_, milliseconds_of(options_.compile_limit_s), begin_ + budget(), latest());
     for (const DeviceChoice& device : options_.devices) {
       if (is_same_model(device, first)) model.devices.push_back(device);
     }
@@ -171,7 +178,8 @@ class Session {
 
   /// Where the time went; most of it at the same time.
   void say_times() const {
-    const CompileStats compiling = pool_.times();
+    const CompileStats all = pool_->times();
+    const CompileStats compiling{all.sources - compiled_before_.sources, all.seconds - compiled_before_.seconds};
     const bool has_measured = times_.judging_s + times_.racing_s > 0.05;  // Predictions take next to nothing.
     if (compiling.sources == 0 && !has_measured) return;
     auto text = fmt::format("time: {} compiled in {:.1f} s of all compilers together",
@@ -182,26 +190,39 @@ class Session {
     log::warning("{}", text);
   }
 
+  /// The last lane has this thread, and leaves its worker to the next session: it would end with a thread of its own.
   void run_lanes() {
-    std::vector<std::jthread> lanes;
+    std::vector<std::pair<Model*, const DeviceChoice*>> lanes;
     for (Model& model : models_) {
       if (model.tasks.size() == 0) continue;
-      for (const DeviceChoice& device : model.devices) lanes.emplace_back([&] { run_lane(model, device); });
+      for (const DeviceChoice& device : model.devices) lanes.emplace_back(&model, &device);
     }
+    if (lanes.empty()) return;
+    const auto [model, device] = lanes.back();
+    lanes.pop_back();
+    std::vector<std::jthread> threads;
+    for (const auto& lane : lanes) {
+      threads.emplace_back([this, lane] {
+        KeptGpu own;
+        run_lane(*lane.first, *lane.second, own);
+      });
+    }
+    KeptGpu own;
+    run_lane(*model, *device, options_.kept ? options_.kept->gpu(device->spec.uuid) : own);
   }
 
   /// A fault ends all lanes.
-  void run_lane(Model& model, const DeviceChoice& device) {
+  void run_lane(Model& model, const DeviceChoice& device, KeptGpu& gpu) {
     try {
       const auto is_over = [&] { return is_stopped() || model.tasks.size() == 0; };
       const bool is_model = evidence_of(device) == Evidence::predicted;
-      const auto lock = is_model ? std::nullopt : GpuLock::wait(device, options_.wait_s, is_over);
-      if (!lock && !is_model) return;
+      if (!is_model && !gpu.lock) gpu.lock = GpuLock::wait(device, options_.wait_s, is_over);
+      if (!is_model && !gpu.lock) return;
       const SettledGpu settled(device.spec, store_);
       LaneTimes times;
-      const auto lane = make_timed_lane(make_lane(model, device), times);
-      CompileQueue compiler(pool_);
-      HeadStart head_start(pool_, model.code, model.lost, model.preparation);
+      const auto lane = make_timed_lane(make_lane(model, device, gpu.worker), times);
+      CompileQueue compiler(*pool_);
+      HeadStart head_start(*pool_, model.code, model.lost, model.preparation);
       TrialBatch batch(store_);
       const bool is_listed = !options_.mode.decides() && !is_model;
       if (is_listed)
@@ -226,20 +247,21 @@ class Session {
   /// Without a budget, and where all is listed and on order, there is none to keep.
   Pace pace(Clock::duration part) const {
     if (options_.budget_s <= 0 || !options_.mode.decides()) return {};
-    const CompileStats compiling = pool_.times();
+    const CompileStats compiling = pool_->times();
     const double mean_s = compiling.seconds / static_cast<double>(std::max<std::int64_t>(1, compiling.sources));
     return pace_of(part, std::chrono::duration<double>(std::max(kCompile_s, mean_s)),
-                   static_cast<double>(pool_.jobs()) / static_cast<double>(options_.devices.size()));
+                   static_cast<double>(pool_->jobs()) / static_cast<double>(options_.devices.size()));
   }
 
-  std::unique_ptr<Lane> make_lane(const Model& model, const DeviceChoice& device) {
-    if (evidence_of(device) == Evidence::predicted) return make_model_lane(device, pool_.compiler().version);
+  std::unique_ptr<Lane> make_lane(const Model& model, const DeviceChoice& device, OpenWorker& kept) {
+    if (evidence_of(device) == Evidence::predicted) return make_model_lane(device, pool_->compiler().version);
     return make_worker_lane({.device = device,
                              .target = model.preparation.target(),
                              .canary = canary_for(options_.problems.front(), model.preparation, store_),
                              .limit = milliseconds_of(options_.launch_limit_s),
                              .start_limit = milliseconds_of(options_.open_limit_s),
-                             .begin_limit = milliseconds_of(options_.begin_limit_s)});
+                             .begin_limit = milliseconds_of(options_.begin_limit_s),
+                             .kept = &kept});
   }
 
   void tune(Model& model, const TakenTask& taken, Workplace& place) {
@@ -299,7 +321,8 @@ class Session {
   std::vector<const Family*> families_;
   Store store_;
   TemplateFiles files_;
-  CompilePool pool_;
+  std::shared_ptr<CompilePool> pool_;
+  CompileStats compiled_before_;  ///< what the pool had compiled for other sessions
   const Clock::time_point begin_;
   std::list<Model> models_;
   std::optional<RunProgress> progress_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "tuner/lanes/candidate.h"
 
 namespace mmtune {
+
+class KeptWorkers;
 
 /// What a session does with what is stored, as questions that its parts ask.
 class SessionMode {
@@ -80,6 +83,7 @@ struct SessionOptions {
   /// Whether it is part of a run, which speaks of the budget and chooses anew in the end: nothing races, and losers
   /// keep their machine code.
   bool is_part = false;
+  std::shared_ptr<KeptWorkers> kept;  ///< the processes of the session before and for the next; null: they end with it
   SessionMode mode = SessionMode::tune();
   bool in_order = false;       ///< whether the first problems matter most; else a run may begin with the longest
   bool deterministic = false;  ///< whether only kernels that give the same bits every time may win

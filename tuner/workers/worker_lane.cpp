@@ -40,7 +40,25 @@ milliseconds work_limit(double launches, const Problem& problem, const DeviceSpe
 
 class WorkerLane final : public Lane {
  public:
-  explicit WorkerLane(WorkerLaneOptions options) : options_(std::move(options)) { start(); }
+  explicit WorkerLane(WorkerLaneOptions options) : options_(std::move(options)) {
+    if (options_.kept != nullptr && options_.kept->process) {
+      worker_ = std::move(options_.kept->process);
+      environment_ = options_.kept->environment;
+      opened_ = true;
+    } else {
+      start();
+    }
+  }
+
+  ~WorkerLane() override {
+    const bool is_free = worker_ && opened_ && !suspicious_ && begun_ != Begun::requested && stale_ == 0;
+    if (options_.kept == nullptr || !is_free) return;
+    options_.kept->process = std::move(worker_);
+    options_.kept->environment = environment_;
+  }
+
+  WorkerLane(const WorkerLane&) = delete;
+  WorkerLane& operator=(const WorkerLane&) = delete;
 
   Evidence evidence() const override { return Evidence::measured; }
 
@@ -237,6 +255,9 @@ class WorkerLane final : public Lane {
 };
 
 }  // namespace
+
+OpenWorker::OpenWorker() = default;
+OpenWorker::~OpenWorker() = default;
 
 milliseconds time_limit(const Problem& problem, const DeviceSpec& device, milliseconds limit) {
   return limit + work_limit(kLaunches, problem, device);

@@ -11,6 +11,17 @@
 
 namespace mmtune {
 
+class WorkerProcess;
+
+/// A worker that has opened a GPU, and is free.
+struct OpenWorker {
+  OpenWorker();
+  ~OpenWorker();
+
+  std::unique_ptr<WorkerProcess> process;  ///< null: there is none
+  Environment environment;
+};
+
 struct WorkerLaneOptions {
   DeviceChoice device;
   CompileTarget target;
@@ -21,6 +32,7 @@ struct WorkerLaneOptions {
   std::chrono::milliseconds start_limit{120'000};  ///< the longest time for a driver that wakes up and a context
   std::chrono::milliseconds begin_limit{60'000};   ///< the longest time for operands or a race, beyond their work
   std::string program = kThisProgram;              ///< what the worker runs
+  OpenWorker* kept = nullptr;  ///< where the lane takes its worker from, if there is one, and leaves one that works
 };
 
 /// What a candidate may take: `limit`, and as long as a dozen launches that are a hundred times slower than the GPU's

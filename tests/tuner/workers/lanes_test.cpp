@@ -12,6 +12,7 @@
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
+#include "tuner/workers/kept_workers.h"
 
 namespace mmtune::test {
 namespace {
@@ -143,6 +144,38 @@ TEST_F(Lanes, AWaitForALockIsBounded) {
   } catch (const DeviceError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("GPU 0"), HasSubstr(GpuLock::path(gpu(0))), HasSubstr("--wait")));
   }
+}
+
+TEST_F(Lanes, KeptWorkersServeOneSessionAfterTheOther) {
+  const std::string opened = "open_log@" + path("opened");
+  SessionOptions session = on({gpu(0)});
+  session.kept = std::make_shared<KeptWorkers>();
+  const std::vector<Problem> problems = session.problems;
+  for (std::size_t i = 0; i < 2; ++i) {
+    session.problems = {problems[i]};
+    EXPECT_EQ(run(session, opened).tuned, 1);
+  }
+  EXPECT_EQ(lines("opened").size(), 1U);
+  EXPECT_FALSE(GpuLock::wait(gpu(0), 0, [] { return true; })) << "another run would measure in between";
+  session.kept.reset();
+  EXPECT_TRUE(GpuLock::wait(gpu(0), 0, [] { return true; }));
+  session.problems = {problems[2]};
+  EXPECT_EQ(run(session, opened).tuned, 1);
+  EXPECT_EQ(lines("opened").size(), 2U);
+}
+
+TEST_F(Lanes, TheNextSessionHasTheWorkerThatReplacedALostOne) {
+  const std::string opened = "open_log@" + path("opened");
+  SessionOptions session = on({gpu(0)});
+  const std::vector<Problem> problems = session.problems;
+  session.kept = std::make_shared<KeptWorkers>();
+  session.problems = {problems[0]};
+  EXPECT_EQ(run(session, opened + ";abort@" + candidate_text("tiled", "TILE=8 UNROLL=1")).tuned, 1);
+  EXPECT_EQ(lines("opened").size(), 2U);
+  session.problems = {problems[1]};
+  session.only = only("TILE=8 UNROLL=2");
+  EXPECT_EQ(run(session, opened).tuned, 1);
+  EXPECT_EQ(lines("opened").size(), 2U);
 }
 
 /// One compiler, which notes what it is asked for, and takes a second, its limit, for TILE=8 UNROLL=1.
