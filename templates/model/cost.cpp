@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "templates/model/correction.h"
 #include "templates/model/cost_rates.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
@@ -307,13 +308,18 @@ template <class Sum>
 Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
                       const DeviceSpec& device, std::int64_t products) {
   if (problem.m == 0 || problem.n == 0) return {};
-  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  if (cost.blocks_per_sm == 0) return {.time_us = kNever, .analytic_us = kNever};
   const double at_once = products_at_once(cost, products);
   const Model model(problem, cost, device, at_once);
   const auto clocks = clocks_of<Sum>(model, cost, workspace_bytes, device, at_once);
   const double launches = static_cast<double>(products) / at_once;
-  return {
-      .time_us = launches * clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+  const double analytic_us = launches * clocks.sum() / device.core_clock_mhz;
+  Prediction prediction{
+      .time_us = analytic_us, .analytic_us = analytic_us, .waves = model.waves(), .shares = clocks.shares()};
+  if (has_correction(problem, cost, products))
+    prediction.time_us *= correction(problem, cost, model.waves(), analytic_us);
+  return prediction;
 }
 
 }  // namespace
@@ -355,7 +361,8 @@ double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& 
   const double at_once = products_at_once(cost, products);
   const Grid grid = grid_of(problem, cost, at_once);
   const double clocks = grid.blocks * grid.iterations * cost.issue_clocks / cost.sm_count;
-  return static_cast<double>(products) / at_once *
+  const double least = has_correction(problem, cost, products) ? kLeastCorrection : 1;
+  return least * static_cast<double>(products) / at_once *
          (clocks / device.core_clock_mhz + launch_us(cost, model_numbers(device), 0));
 }
 

@@ -9,6 +9,7 @@
 
 #include "templates/gpu/device_spec.h"
 #include "templates/model/clocks.h"
+#include "templates/model/plan_cost.h"
 #include "templates/plan/launch_plan.h"
 #include "templates/problem/problem.h"
 
@@ -21,7 +22,8 @@ Problem with_depth(Problem problem);
 
 struct Prediction {
   double time_us = 0;
-  double waves = 0;  ///< the times that the GPU is filled with blocks; the last wave may be partial
+  double analytic_us = 0;  ///< the time before its correction, see templates/model/correction.h
+  double waves = 0;        ///< the times that the GPU is filled with blocks; the last wave may be partial
   /// Shares of the time, by Bottleneck; zeros where the time is 0 or infinite.
   std::array<double, kBottlenecks> shares{};
 
@@ -38,44 +40,6 @@ struct Floors {
 };
 
 Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);
-
-/// What of a plan decides its time on a device, and does not depend on the extents. Equal ones take equal times.
-struct PlanCost : TileWork {
-  bool batches = true;      ///< whether one launch computes several products
-  bool meets = true;        ///< whether threads of a block wait for each other after every iteration
-  bool adds_parts = false;  ///< whether a step adds the sums of the blocks that share a tile's k
-  int steps = 1;
-  int cluster = 1;        ///< the blocks of a cluster
-  int blocks_per_sm = 0;  ///< the number of blocks; 0: none fits, or the device lacks the unit
-  double block_warps = 1;
-
-  // What a block takes for one step of tile_k along k, an iteration.
-  double fetched_bytes = 0;
-  double in_place_a = 0, in_place_b = 0;  ///< the part of these bytes that WorkEstimate calls so
-  double operand_bytes = 0;               ///< the bytes of A and B that are multiplied, whichever block fetched them
-  double iterations_ahead = 0;            ///< the iterations that are fetched meanwhile
-  // What an iteration takes in clocks of an SM.
-  double fma_clocks = 0;    ///< the clocks of multiply-adds, padding included, at the full rate
-  double issue_clocks = 0;  ///< the clocks of all that is issued
-  double smem_clocks = 0;   ///< the clocks of shared memory
-  double load_latency = 0;  ///< the latency of reading operands from shared memory
-  double fetch_clocks = 0;  ///< the clocks of device memory for all that is fetched, as if L2 had nothing of it
-
-  // What a block's tile of C takes.
-  double result_bytes = 0;
-  double store_clocks = 0;             ///< the clocks of device memory
-  double unaligned_result_clocks = 0;  ///< the clocks of an SM for a result whose row is not aligned, besides
-  int result_align = 0;                ///< the bytes to which the program takes rows of results to be aligned
-
-  // The device as this kernel uses it.
-  double sm_count = 0;            ///< the SMs that whole clusters occupy
-  double l2_bytes_per_clock = 0;  ///< the bytes of an SM while all load
-
-  friend bool operator==(const PlanCost&, const PlanCost&) = default;
-};
-
-/// Registers as for predict().
-PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
 
 /// The prediction for the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all
 /// that a plan for these extents has. `products` of the problem are computed by one launch, and the time is that of

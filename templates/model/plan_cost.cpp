@@ -1,9 +1,10 @@
+#include "templates/model/plan_cost.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "templates/gpu/occupancy.h"
-#include "templates/model/cost.h"
 #include "templates/model/cost_rates.h"
 #include "templates/problem/dtype.h"
 

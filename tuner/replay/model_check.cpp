@@ -14,6 +14,7 @@
 #include "runtime/base/log.h"
 #include "templates/base/parsed_number.h"
 #include "templates/family/families.h"
+#include "templates/model/correction.h"
 #include "tuner/race/quantile.h"
 #include "tuner/text/size_file.h"
 #include "tuner/text/sizes.h"
@@ -189,6 +190,36 @@ Table error_table(const std::vector<ModelError>& rows, Format format) {
     columns.push_back({{"of"}, [](const Row& r) { return to_string(size_of(r.worst)); }});
   }
   columns.push_back({{"bottleneck"}, [](const Row& r) { return to_string(r.bottleneck); }});
+  return table_of(columns, rows);
+}
+
+Table correction_table(const std::vector<CheckedTime>& times, const DeviceSpec& device) {
+  struct Row {
+    const CheckedTime* time;
+    std::array<float, kCorrectionInputs> inputs;
+  };
+  std::vector<Row> rows;
+  for (const CheckedTime& time : times) {
+    const LaunchPlan plan = time.candidate.family->plan(time.problem, time.candidate.config, device);
+    const PlanCost cost = cost_of(time.problem, plan, device, 0);
+    if (has_correction(time.problem, cost, 1)) {
+      rows.push_back(
+          {&time, correction_inputs(time.problem, cost, time.prediction.waves, time.prediction.analytic_us)});
+    }
+  }
+  std::vector<CellOf<Row>> columns{
+      {{"precision"}, [](const Row& r) { return to_string(r.time->problem.precision); }},
+      {{"layout"}, [](const Row& r) { return to_string(r.time->problem.layout); }},
+      {{"m", kRight}, [](const Row& r) { return r.time->problem.m; }},
+      {{"n", kRight}, [](const Row& r) { return r.time->problem.n; }},
+      {{"k", kRight}, [](const Row& r) { return r.time->problem.k; }},
+      {{"config"}, [](const Row& r) { return r.time->candidate.config.text(); }},
+      {{"measured_us", kRight}, [](const Row& r) { return Cell(r.time->measured_us, 4); }},
+      {{"analytic_us", kRight}, [](const Row& r) { return Cell(r.time->prediction.analytic_us, 4); }},
+  };
+  for (std::size_t i = 0; i < kCorrectionInputs; ++i) {
+    columns.push_back({{fmt::format("input_{}", i), kRight}, [i](const Row& r) { return Cell(r.inputs[i], 4); }});
+  }
   return table_of(columns, rows);
 }
 

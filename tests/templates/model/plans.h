@@ -44,7 +44,7 @@ inline LaunchPlan naive_plan(const Problem& problem) {
 inline Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
 inline double time_us(const Problem& problem, const LaunchPlan& plan, const char* gpu = "h200") {
-  return predict(problem, plan, catalog_gpu(gpu), 0).time_us;
+  return predict(problem, plan, catalog_gpu(gpu), 0).analytic_us;
 }
 
 /// A plan as that of a kernel for the accelerator, one block per SM.

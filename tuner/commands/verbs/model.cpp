@@ -20,6 +20,7 @@ struct ModelOptions : Options {
   std::string check;
   std::string sets;
   bool fit = false;
+  bool inputs = false;
   bool numbers = false;
 };
 
@@ -43,7 +44,7 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
     log::warning("{}", fit_summary(fit));
     return ExitCode::done;
   }
-  print(error_table(model_errors(times), options.format), options);
+  print(options.inputs ? correction_table(times, device) : error_table(model_errors(times), options.format), options);
   log::warning("{}", error_summary(times));
   return ExitCode::done;
 }
@@ -101,7 +102,10 @@ Verb mmtune_verb_model() {
        only_with("--check", {"--sets", "LIST", "only lines of these sets", list_target(options->sets)}),
        only_with("--check",
                  flag_option("--fit", "set the model's fitted numbers anew by these times, and print those that change",
-                             options->fit))});
+                             options->fit)),
+       only_with("--check",
+                 flag_option("--inputs", "print each time with what the model's correction is told of its call",
+                             options->inputs))});
   verb.add("Output",
            {flag_option("--numbers", "print the model's numbers for the device, each with its unit and source",
                         options->numbers)});

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Fits the correction of the analytic model to trials, and writes templates/model/correction.inc to stdout:
+
+  bench/fit_correction.py MMTUNE TRIALS.csv[.xz]... > correction.inc
+
+TRIALS are what `mmtune show --trials --format csv` wrote on one GPU model, named by --device (default: h100). On stderr:
+how much slower than the fastest trial of a size the one is that is expected to be the fastest, at sizes that the fit
+does not know (five parts in turn), before and with the correction. Needs scikit-learn and pandas.
+
+The network learns how much longer than the mean of a size's trials each takes beside what is expected of it. So it ranks
+kernels of one size, and leaves the level of sizes to the model.
+"""
+import argparse
+import io
+import lzma
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GroupKFold
+from sklearn.neural_network import MLPRegressor
+
+LAYERS = (32, 16)  # as in templates/model/correction.cpp
+NEAR = 1.5         # trials that take so many times as long as the fastest of their size count for nothing
+LEAST = 3          # nor do sizes with fewer trials
+SCALE = 20         # the network's results are near 1
+
+
+def read(mmtune, device, path):
+    opened = lzma.open(path, "rt") if path.endswith(".xz") else open(path)
+    with opened, tempfile.NamedTemporaryFile("w", suffix=".csv") as known:
+        # What former kernels could do besides is not known any more.
+        lines = [line for line in opened if not line.startswith("#") and "STREAM=1" not in line]
+        known.writelines(line for i, line in enumerate(lines) if i == 0 or ",wgmma," in line)
+        known.flush()
+        command = [mmtune, "model", "--device", "model:" + device, "--check", known.name, "--inputs", "--format", "csv"]
+        return pd.read_csv(io.StringIO(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+
+
+def prepared(trials):
+    inputs = [column for column in trials if column.startswith("input_")]
+    trials["shape"] = trials[["m", "n", "k"]].astype(str).agg("x".join, axis=1)
+    trials["size"] = trials.precision + trials.layout + trials["shape"]
+    how = {"measured_us": "median", "analytic_us": "first", "shape": "first", **{i: "first" for i in inputs}}
+    trials = trials.groupby(["size", "config"], as_index=False).agg(how)
+    trials = trials[trials.measured_us < NEAR * trials.groupby("size").measured_us.transform("min")]
+    trials = trials[trials.groupby("size").config.transform("count") >= LEAST].reset_index(drop=True)
+    trials["error"] = np.log(trials.measured_us / trials.analytic_us)
+    trials["beside"] = trials.error - trials.groupby("size").error.transform("mean")
+    return trials, inputs
+
+
+def loss(trials, expected_us):
+    chosen = trials.loc[expected_us.groupby(trials["size"]).idxmin()].set_index("size").measured_us
+    lost = chosen / trials.groupby("size").measured_us.min() - 1
+    return f"{100 * lost.mean():.1f} % (tenth part from {100 * lost.quantile(0.9):.1f} % on)"
+
+
+def network(seed=1):
+    return MLPRegressor(LAYERS, alpha=0.03, max_iter=150, learning_rate_init=2e-3, batch_size=256, tol=0,
+                        n_iter_no_change=1000, random_state=seed)
+
+
+def number(value):
+    text = f"{value:.3g}".replace("e-0", "e-")
+    return text + ("f" if "." in text or "e" in text else ".0f")
+
+
+def layer(name, inputs, outputs, weights, biases):
+    rows = ",\n     ".join("{" + ", ".join(map(number, row)) + "}" for row in weights)
+    return (f"constexpr Layer<{inputs}, {outputs}> {name}{{\n    {{{{{rows}}}}},\n"
+            f"    {{{', '.join(map(number, biases))}}}}};\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mmtune")
+    parser.add_argument("trials", nargs="+")
+    parser.add_argument("--device", default="h100")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    trials, inputs = prepared(pd.concat([read(options.mmtune, options.device, path) for path in options.trials]))
+    mean, deviation = trials[inputs].mean().values, trials[inputs].std().values
+    deviation[deviation == 0] = 1
+    known = (trials[inputs].values - mean) / deviation
+    wanted = SCALE * trials.beside.values
+
+    unseen = np.zeros(len(trials))
+    for fitted, held_out in GroupKFold(5).split(known, groups=trials["shape"]):
+        unseen[held_out] = network().fit(known[fitted], wanted[fitted]).predict(known[held_out]) / SCALE
+    print(f"{len(trials)} trials of {trials['size'].nunique()} sizes; lost before: {loss(trials, trials.analytic_us)}; "
+          f"with the correction: {loss(trials, trials.analytic_us * np.exp(unseen))}", file=sys.stderr)
+
+    fit = network().fit(known, wanted)
+    weights, biases = [w.copy() for w in fit.coefs_], [b.copy() for b in fit.intercepts_]
+    biases[0] -= (mean / deviation) @ weights[0]
+    weights[0] /= deviation[:, None]
+    weights[2] /= SCALE
+    biases[2] /= SCALE
+    print("// Written by bench/fit_correction.py from", *(pathlib.Path(path).name for path in options.trials), sep="\n//   ")
+    print(layer("kFirst", "kCorrectionInputs", "kFirstLayer", weights[0], biases[0]), end="")
+    print(layer("kSecond", "kFirstLayer", "kSecondLayer", weights[1], biases[1]), end="")
+    print(layer("kThird", "kSecondLayer", "1", weights[2], biases[2]), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+#include "templates/model/correction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::size_t kFirstLayer = 32, kSecondLayer = 16;
+
+/// A layer's weights, a row for each of its inputs, and its biases.
+template <std::size_t Inputs, std::size_t Outputs>
+struct Layer {
+  std::array<std::array<float, Outputs>, Inputs> weights;
+  std::array<float, Outputs> biases;
+
+  std::array<float, Outputs> sums(const std::array<float, Inputs>& inputs) const {
+    std::array<float, Outputs> sums = biases;
+    for (std::size_t i = 0; i < Inputs; ++i) {
+      if (inputs[i] == 0) continue;  // Half of them are.
+      for (std::size_t o = 0; o < Outputs; ++o) sums[o] += inputs[i] * weights[i][o];
+    }
+    return sums;
+  }
+};
+
+#include "templates/model/correction.inc"
+
+template <std::size_t N>
+std::array<float, N> rectified(std::array<float, N> values) {
+  for (float& value : values) value = std::max(value, 0.0f);
+  return values;
+}
+
+double tiles(std::int64_t extent, int tile, int cluster) {
+  return std::ceil(static_cast<double>(extent) / (static_cast<double>(tile) * cluster)) * cluster;
+}
+
+}  // namespace
+
+bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t products) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const Unit unit = types.unit;
+  const bool is_narrow = unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_fp8;
+  return cost.fetch == Fetch::accelerator && is_narrow && types.a.bytes <= 2 && types.b.bytes <= 2 && products == 1 &&
+         !problem.invariant && !cost.copies_first && !transposes_a(problem.layout) &&
+         std::min({problem.align.a, problem.align.b, problem.align.c, cost.result_align}) >= 16;
+}
+
+std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
+                                                       double analytic_us) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const auto log = [](double x) { return std::log2(std::max(static_cast<float>(x), 1e-3f)); };
+  const auto flag = [](bool x) { return x ? 1.0f : 0.0f; };
+  const double tiles_m = tiles(problem.m, cost.tile_m, 1), tiles_n = tiles(problem.n, cost.tile_n, 1);
+  const double rows = tiles(problem.m, cost.tile_m, cost.cluster_m) * cost.tile_m;
+  const double columns = tiles(problem.n, cost.tile_n, cost.cluster_n) * cost.tile_n;
+  const double consumers = cost.block_warps / 4 - 1;  // A warpgroup fetches.
+  const int cluster = cost.cluster_m * cost.cluster_n;
+  const int width = cost.turns_results ? cost.tile_m : cost.tile_n;  // the columns of an instruction
+  const double full = std::ceil(waves);
+  return {log(cost.tile_m),
+          log(cost.tile_n),
+          static_cast<float>(consumers),
+          flag(consumers == 1),
+          flag(cost.hides_stores),
+          log(cost.cluster_m),
+          log(cost.cluster_n),
+          flag(cluster == 2),
+          flag(cluster == 4 && cost.cluster_m != cost.cluster_n),
+          flag(cost.turns_results),
+          log(cost.split_k),
+          flag(!cost.persistent),
+          flag(cost.blocks_per_sm > 1),
+          log(cost.group),
+          log(waves),
+          static_cast<float>(full / waves),
+          log(full),
+          log(tiles_m),
+          log(tiles_n),
+          log(std::ceil(static_cast<double>(problem.k) / cost.tile_k)),
+          log(analytic_us),
+          log(static_cast<double>(row_alignment(stored_a(problem), types.a.bytes))),
+          log(static_cast<double>(row_alignment(stored_b(problem), types.b.bytes))),
+          log(static_cast<double>(row_alignment(stored_c(problem), types.c.bytes))),
+          flag(transposes_b(problem.layout)),
+          static_cast<float>(static_cast<double>(problem.m) / rows),
+          static_cast<float>(static_cast<double>(problem.n) / columns),
+          flag(cost.tile_m % 64 == 0),
+          flag(width % 64 == 0),
+          flag(width % 32 == 0),
+          flag(width % 16 == 0),
+          flag(types.a.bytes == 1)};
+}
+
+double correction(const Problem& problem, const PlanCost& cost, double waves, double analytic_us) {
+  const auto inputs = correction_inputs(problem, cost, waves, analytic_us);
+  const float log_factor = kThird.sums(rectified(kSecond.sums(rectified(kFirst.sums(inputs)))))[0];
+  return std::clamp(std::exp(static_cast<double>(log_factor)), kLeastCorrection, 1 / kLeastCorrection);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,26 @@
+// What measurements add to the analytic model where it errs alike from size to size: a small network, fitted to them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "templates/model/plan_cost.h"
+
+namespace mmtune {
+
+/// What the network is told of a call: shapes of tiles and clusters, how often they fill the GPU, how rows lie in lines
+/// of memory, and the time that the model expects. Extents, numbers and times as logarithms to the base 2.
+inline constexpr std::size_t kCorrectionInputs = 32;
+std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
+                                                       double analytic_us);
+
+/// Whether it was fitted to such calls: products of 16 or 8 bits on Hopper's tensor cores whose operands the
+/// accelerator fetches, of rows along k in A and aligned to 16 bytes in all three matrices, one product a launch.
+bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t products);
+
+/// The factor by which such a call takes longer than the model expects, between kLeastCorrection and its inverse.
+inline constexpr double kLeastCorrection = 0.8;
+double correction(const Problem& problem, const PlanCost& cost, double waves, double analytic_us);
+
+}  // namespace mmtune

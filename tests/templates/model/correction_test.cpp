@@ -1,0 +1,66 @@
+// What measurements add to the analytic model.
+#include "templates/model/correction.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost.h"
+
+namespace mmtune {
+namespace {
+
+const Family& wgmma() { return family_named("wgmma"); }
+
+Prediction expected(const Problem& problem, const std::string& config) {
+  const DeviceSpec h100 = catalog_gpu("h100");
+  const Config whole = wgmma().with_defaults(Config::parse(config), problem);
+  return predict(problem, wgmma().plan(problem, whole, h100), h100, 0);
+}
+
+bool is_corrected(const Problem& problem, const std::string& config, std::int64_t products = 1) {
+  const DeviceSpec h100 = catalog_gpu("h100");
+  const Config whole = wgmma().with_defaults(Config::parse(config), problem);
+  return has_correction(problem, cost_of(problem, wgmma().plan(problem, whole, h100), h100, 0), products);
+}
+
+TEST(Correction, IsOfCallsThatItWasFittedTo) {
+  const Problem problem = packed_problem(Precision::bf16, Layout::nt, 1024, 1024, 1024);
+  EXPECT_TRUE(is_corrected(problem, "BM=128 BN=128"));
+  EXPECT_FALSE(is_corrected(problem, "BM=128 BN=128", 2));
+  EXPECT_FALSE(is_corrected(problem, "BM=128 BN=128 PACK=1"));
+  EXPECT_TRUE(is_corrected(packed_problem(Precision::e4m3_bf16, Layout::nt, 1024, 1024, 1024), "BM=128 BN=128"));
+  EXPECT_FALSE(is_corrected(packed_problem(Precision::tf32, Layout::nt, 1024, 1024, 1024), "BM=128 BN=128"));
+  EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::tn, 1024, 1024, 1024), "BM=128 BN=128"));
+  EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 1024, 1023, 1024), "BM=128 BN=128"));
+  Problem invariant = problem;
+  invariant.invariant = true;
+  EXPECT_FALSE(is_corrected(invariant, "BM=128 BN=128"));
+}
+
+// Times of an H100: bench/results/nvidia-h100/correction_bf16_nt_slow_trials.csv.xz.
+TEST(Correction, KnowsWhatTheModelDoesNot) {
+  const Problem few_columns = packed_problem(Precision::bf16, Layout::nt, 1856, 176, 3392);
+  const Prediction alone = expected(few_columns, "BM=64 BN=64 CONSUMERS=1");
+  const Prediction of_eight = expected(few_columns, "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2 CLUSTER_N=4");
+  EXPECT_GT(alone.analytic_us, of_eight.analytic_us);
+  EXPECT_LT(alone.time_us, of_eight.time_us) << "they take 8.3 and 10.6 us";
+}
+
+TEST(Correction, IsBoundedWhateverTheCall) {
+  for (const std::int64_t m : {8, 64, 1000, 65536}) {
+    for (const std::int64_t k : {8, 1000, 65536}) {
+      for (const char* config : {"BM=64 BN=24", "BM=128 BN=256 CLUSTER_M=2", "BM=64 BN=64 CONSUMERS=1 SPLIT=8"}) {
+        const Prediction prediction = expected(packed_problem(Precision::bf16, Layout::nn, m, 4096, k), config);
+        const double factor = prediction.time_us / prediction.analytic_us;
+        EXPECT_GE(factor, kLeastCorrection * (1 - 1e-9)) << m << ' ' << k << ' ' << config;
+        EXPECT_LE(factor, (1 + 1e-9) / kLeastCorrection) << m << ' ' << k << ' ' << config;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mmtune
