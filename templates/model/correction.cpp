@@ -45,8 +45,8 @@ bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t p
   const PrecisionTraits& types = traits(problem.precision);
   const Unit unit = types.unit;
   const bool is_narrow = unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_fp8;
-  return cost.fetch == Fetch::accelerator && is_narrow && types.a.bytes <= 2 && types.b.bytes <= 2 && products == 1 &&
-         !problem.invariant && !cost.copies_first && !transposes_a(problem.layout) &&
+  return cost.fetch == Fetch::accelerator && is_narrow && types.c.bytes == 2 && products == 1 && !problem.invariant &&
+         !cost.copies_first && !transposes_a(problem.layout) &&
          std::min({problem.align.a, problem.align.b, problem.align.c, cost.result_align}) >= 16;
 }
 

@@ -30,7 +30,7 @@ constexpr std::size_t kMostProven = 384;  // the most programs that won elsewher
 constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes
 constexpr double kFurtherShare = 0.75;    // the part of what is then left for measuring them at further sizes
 constexpr double kSpareShare = 0.9;       // the part of what is left after that for kernels at spare sizes
-constexpr double kLeastSpare_s = 1;       // the seconds that are worth opening the GPU for once more
+constexpr double kLeastSpare_s = 1;       // the least seconds that are worth measuring for once more
 
 class Cover {
  public:
@@ -71,6 +71,7 @@ class Cover {
         measure(problems_, choice_.for_further(found, is_finished), at_least_a_second(further_s), further_s) ||
         measure_spare(is_finished, summary.useful_s);
     if (summary.interrupted) return summary;
+    options_.session.kept.reset();  // Nothing more is measured.
     const MeasuredKernels measured = read();
     std::set<std::size_t> programs = choice_.programs(measured);
     summary.useful = choice_.add_useful(measured, programs);

@@ -24,8 +24,10 @@ constexpr double kLong_us = 5e3;
 constexpr double kTimed_us = 50;
 
 // A screening takes fewer samples where they would take longer than kScreen_us together, and stops at the first that is
-// kSlow times slower than the best, kSlowIfHeavy times if calls are heavy: no less than may still win.
+// kSlow times slower than the best, kSlowIfHeavy times if calls are heavy: no less than may still win. A sample takes
+// at least kLeastSample_us, although a first launch that took long asks for few calls.
 constexpr double kScreen_us = 40e3;
+constexpr double kLeastSample_us = 250;
 constexpr double kSlow = 1.12;
 constexpr double kSlowIfHeavy = 1.2;
 
@@ -152,6 +154,7 @@ class GpuLane final : public Lane {
     Stopwatch stopwatch = testbed_.watch(testbed_.call_of(kernel, plan), launch_us);
     const bool is_warm = launch_us > kLong_us;
     std::vector<double> samples{is_warm ? launch_us : stopwatch.sample_us()};
+    if (!is_warm) stopwatch.lengthen(kLeastSample_us, samples.back());
     Conditions conditions;
     if (is_warm || samples.back() <= limit_us) {
       const bool heavy = is_heavy(testbed_.problem(), samples.back());

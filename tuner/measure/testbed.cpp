@@ -14,6 +14,7 @@ namespace {
 constexpr double kOneCall = std::numeric_limits<double>::infinity();  // an estimate for which no call is replayed
 // Operands beyond this part of the GPU's memory may need what those before have left there.
 constexpr double kLargeShare = 64;
+constexpr auto kCooling = std::chrono::seconds(1);          // a GPU that idles for less keeps its clock
 constexpr auto kSettling = std::chrono::milliseconds(250);  // the clocks follow the power within less
 
 // Operations for each element of the three matrices. Tensor cores bound a call on an H100 from 590 on, in all types but
@@ -47,7 +48,7 @@ void Testbed::begin(const Problem& problem) {
     memory_ = {};  // Others may use the GPU, too.
     prepare();
   }
-  if (!std::exchange(warm_, true)) warm_up(check_kernels(), problem_, *sets_, stream_.get());
+  if (std::chrono::steady_clock::now() - used_ > kCooling) warm_up(check_kernels(), problem_, *sets_, stream_.get());
 }
 
 void Testbed::prepare() {

@@ -1,6 +1,7 @@
 // What one problem after another is verified and timed with on a GPU.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,8 +34,8 @@ class Testbed {
   Testbed(const DeviceSpec& device, const Nvrtc& nvrtc, CompileTarget target)
       : device_(device), nvrtc_(nvrtc), target_(std::move(target)), stream_(make_stream()) {}
 
-  /// Gives up the problem before and prepares this one; the first also lets the GPU reach its working clock. Throws
-  /// OutOfMemoryError, DeviceError.
+  /// Gives up the problem before and prepares this one; a GPU that nothing was timed on for a second also reaches its
+  /// working clock. Throws OutOfMemoryError, DeviceError.
   void begin(const Problem& problem);
 
   /// All below belongs to the problem that was begun.
@@ -48,7 +49,10 @@ class Testbed {
   }
 
   /// A stopwatch for the call, with this estimate of its time.
-  Stopwatch watch(Call call, double estimate_us) { return {std::move(call), *sets_, estimate_us, stream_.get()}; }
+  Stopwatch watch(Call call, double estimate_us) {
+    used_ = std::chrono::steady_clock::now();
+    return {std::move(call), *sets_, estimate_us, stream_.get()};
+  }
 
   /// The time of one call by itself.
   double one_call_us(const Call& call);
@@ -66,7 +70,7 @@ class Testbed {
   const Nvrtc& nvrtc_;
   CompileTarget target_;
   Stream stream_;
-  bool warm_ = false;
+  std::chrono::steady_clock::time_point used_;  ///< when a stopwatch was last asked for
   Problem problem_;
   std::map<std::pair<Precision, Layout>, std::unique_ptr<CheckKernels>> check_kernels_;
   std::optional<Verifier> verifier_;

@@ -88,7 +88,8 @@ class NumberFit {
     double sum = 0;
     for (const CheckedTime* time : times_) {
       const auto& [family, config] = time->candidate;
-      const double expected = predict(time->problem, family->plan(time->problem, config, device_), device_, 0).time_us;
+      const double expected =
+          predict(time->problem, family->plan(time->problem, config, device_), device_, 0).analytic_us;
       const double off = std::min(kFarOff, std::abs(std::log(expected / time->measured_us)));
       sum += off * off;
     }

@@ -12,16 +12,17 @@
 
 namespace mmtune {
 
-/// A GPU that is measured on, and nobody else measures on it in between.
+/// The lock of a GPU, and the process that has it open.
 struct KeptGpu {
   std::optional<GpuLock> lock;
   OpenWorker worker;
 };
 
-/// For sessions that one thread runs, one after the other; the workers end with it (see Process).
+/// For sessions that one thread runs on one GPU, one after the other; the workers end with that thread (see Process).
 class KeptWorkers {
  public:
-  /// Those that the first session began with. Throws what the constructor of a pool does.
+  /// The compilers, with the options of the first session. A source that one session gives up keeps its compiler into
+  /// the next. Throws what the constructor of a pool does.
   std::shared_ptr<CompilePool> compilers(const TemplateFiles& files, const CompilePoolOptions& options) {
     if (!compilers_) compilers_ = std::make_shared<CompilePool>(files, options);
     return compilers_;

@@ -84,14 +84,14 @@ class CoverOfPretendedGpu : public CoverTest {
 
   static std::string uuid() { return fmt::format("GPU-test-{}-cover", getpid()); }
 
-  Result run(const std::string& verb, const std::string& options) const {
+  Result run(const std::string& verb, const std::string& options, const std::string& faults = "") const {
     return shell(
-        fmt::format("MMTUNE_DB='{}' MMTUNE_TEST_FAULTS='uuid@{}' '{}' {} --device 0 --family naive --format csv {}",
-                    path("default.db"), uuid(), MMTUNE_PRETENDING_BINARY, verb, options));
+        fmt::format("MMTUNE_DB='{}' MMTUNE_TEST_FAULTS='uuid@{}{}' '{}' {} --device 0 --family naive --format csv {}",
+                    path("default.db"), uuid(), faults, MMTUNE_PRETENDING_BINARY, verb, options));
   }
 
-  Result cover(const std::string& options) const {
-    return run("cover", "--sizes 64..1024 --samples 6 --only 'BX=16,32 BY=4,8 COARSE=1' " + options);
+  Result cover(const std::string& options, const std::string& faults = "") const {
+    return run("cover", "--sizes 64..1024 --samples 6 --only 'BX=16,32 BY=4,8 COARSE=1' " + options, faults);
   }
 
   /// The number of decisions at other sizes than the sample and the further ones.
@@ -119,6 +119,13 @@ TEST_F(CoverOfPretendedGpu, WithRoomKernelsThatWinNowhereHaveSizesOfTheirOwn) {
   const auto trials = store().trials().size();
   ASSERT_EQ(cover("--kernels 256").code, 0);
   EXPECT_EQ(store().trials().size(), trials) << "a finished cover measures no others";
+}
+
+TEST_F(CoverOfPretendedGpu, OneProcessOpensTheGpuForAllParts) {
+  ASSERT_EQ(cover("", ";open_log@" + path("opened")).code, 0);
+  std::ifstream opened(path("opened"));
+  const std::vector<std::string> lines{std::istream_iterator<std::string>(opened), {}};
+  EXPECT_EQ(lines, std::vector{uuid()});
 }
 
 TEST_F(CoverOfPretendedGpu, InvariantProductsHaveThemToo) {

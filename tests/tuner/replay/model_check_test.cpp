@@ -66,6 +66,12 @@ TEST_F(ModelCheck, TheProgramSaysSoOfTheSetsThatAreAskedFor) {
   const auto some = mmtune("model --device model:h200 --sets square,between --format csv --check " + file);
   EXPECT_EQ(some.code, 0) << some.err;
   EXPECT_THAT(some.out, HasSubstr("bf16,wgmma,1,0.2500,0.2500,2048,2048,2048,"));
+  const auto inputs = mmtune("model --device model:h200 --inputs --format csv --check " + file);
+  EXPECT_EQ(inputs.code, 0) << inputs.err;
+  EXPECT_THAT(inputs.out, HasSubstr("precision,layout,m,n,k,config,measured_us,analytic_us,input_0,input_1,"))
+      << "bench/fit_correction.py reads them";
+  EXPECT_THAT(inputs.out, HasSubstr("\nbf16,nn,2048,2048,2048,"));
+  EXPECT_NE(mmtune("model --device model:h200 --inputs --fit --check " + file).code, 0);
   const auto none = mmtune("model --device model:h200 --sets skinny --check " + file);
   EXPECT_EQ(none.code, 4) << none.err;
   EXPECT_THAT(none.err, HasSubstr("leave options out"));

@@ -27,7 +27,7 @@ std::vector<CheckedTime> times_with(const ModelNumbers& numbers) {
       const auto plan = family.legal_plan(time.problem, config, device);
       if (!plan) continue;
       time.candidate = {&family, config};
-      time.measured_us = predict(time.problem, *plan, device, 0).time_us;
+      time.measured_us = predict(time.problem, *plan, device, 0).analytic_us;
       times.push_back(time);
     }
   }

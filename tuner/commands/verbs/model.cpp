@@ -1,5 +1,7 @@
 // mmtune model: how good the analytic model is, held against what a database or a file of a benchmark has measured.
 
+#include <mmtune/error.h>
+
 #include <memory>
 
 #include "runtime/base/log.h"
@@ -38,6 +40,7 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
         options.check);
     return ExitCode::no_candidate;
   }
+  if (options.fit && options.inputs) throw UsageError("--fit and --inputs print two tables; leave one out");
   if (options.fit) {
     const ModelFit fit = fit_numbers(times, device);
     print(fit_table(fit, device), options);
