@@ -10,6 +10,8 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kFirstLayer = 32, kSecondLayer = 16;
+constexpr std::int64_t kLeastExtent = 48;  // the least of m and n, as in covers
+constexpr double kMostFlops = 2e11;        // some 300 us of an H100 in 16 bits
 
 /// A layer's weights, a row for each of its inputs, and its biases.
 template <std::size_t Inputs, std::size_t Outputs>
@@ -45,8 +47,9 @@ bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t p
   const PrecisionTraits& types = traits(problem.precision);
   const Unit unit = types.unit;
   const bool is_narrow = unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_fp8;
-  return cost.fetch == Fetch::accelerator && is_narrow && types.c.bytes == 2 && products == 1 && !problem.invariant &&
-         !cost.copies_first && !transposes_a(problem.layout) &&
+  const bool is_in_range = std::min(problem.m, problem.n) >= kLeastExtent && flops(problem) <= kMostFlops;
+  return cost.fetch == Fetch::accelerator && is_narrow && types.c.bytes == 2 && is_in_range && products == 1 &&
+         !problem.invariant && !cost.copies_first && !transposes_a(problem.layout) &&
          std::min({problem.align.a, problem.align.b, problem.align.c, cost.result_align}) >= 16;
 }
 

@@ -37,6 +37,9 @@ TEST(Correction, IsOfCallsThatItWasFittedTo) {
   EXPECT_FALSE(is_corrected(packed_problem(Precision::tf32, Layout::nt, 1024, 1024, 1024), "BM=128 BN=128"));
   EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::tn, 1024, 1024, 1024), "BM=128 BN=128"));
   EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 1024, 1023, 1024), "BM=128 BN=128"));
+  EXPECT_TRUE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 48, 1024, 1024), "BM=64 BN=128"));
+  EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 40, 1024, 1024), "BM=64 BN=128"));
+  EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 8192, 8192, 8192), "BM=128 BN=256"));
   Problem invariant = problem;
   invariant.invariant = true;
   EXPECT_FALSE(is_corrected(invariant, "BM=128 BN=128"));
