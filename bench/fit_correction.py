@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPRegressor
 
-LAYERS = (32, 16)  # as in templates/model/correction.cpp
+LAYERS = (32, 16)
 NEAR = 1.5         # trials that take so many times as long as the fastest of their size count for nothing
 LEAST = 3          # nor do sizes with fewer trials
 SCALE = 20         # the network's results are near 1
@@ -61,9 +61,9 @@ def loss(trials, expected_us):
     return f"{100 * lost.mean():.1f} % (tenth part from {100 * lost.quantile(0.9):.1f} % on)"
 
 
-def network(seed=1):
+def network():
     return MLPRegressor(LAYERS, alpha=0.03, max_iter=150, learning_rate_init=2e-3, batch_size=256, tol=0,
-                        n_iter_no_change=1000, random_state=seed)
+                        n_iter_no_change=1000, random_state=1)
 
 
 def number(value):
@@ -103,6 +103,7 @@ def main():
     weights[2] /= SCALE
     biases[2] /= SCALE
     print("// Written by bench/fit_correction.py from", *(pathlib.Path(path).name for path in options.trials), sep="\n//   ")
+    print(f"constexpr std::size_t kFirstLayer = {LAYERS[0]}, kSecondLayer = {LAYERS[1]};")
     print(layer("kFirst", "kCorrectionInputs", "kFirstLayer", weights[0], biases[0]), end="")
     print(layer("kSecond", "kFirstLayer", "kSecondLayer", weights[1], biases[1]), end="")
     print(layer("kThird", "kSecondLayer", "1", weights[2], biases[2]), end="")

@@ -9,7 +9,6 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kFirstLayer = 32, kSecondLayer = 16;
 constexpr std::int64_t kLeastExtent = 48;  // the least of m and n, as in covers
 constexpr double kMostFlops = 2e11;        // some 300 us of an H100 in 16 bits
 
@@ -37,10 +36,6 @@ std::array<float, N> rectified(std::array<float, N> values) {
   return values;
 }
 
-double tiles(std::int64_t extent, int tile, int cluster) {
-  return std::ceil(static_cast<double>(extent) / (static_cast<double>(tile) * cluster)) * cluster;
-}
-
 }  // namespace
 
 bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t products) {
@@ -58,9 +53,9 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
   const PrecisionTraits& types = traits(problem.precision);
   const auto log = [](double x) { return std::log2(std::max(static_cast<float>(x), 1e-3f)); };
   const auto flag = [](bool x) { return x ? 1.0f : 0.0f; };
-  const double tiles_m = tiles(problem.m, cost.tile_m, 1), tiles_n = tiles(problem.n, cost.tile_n, 1);
-  const double rows = tiles(problem.m, cost.tile_m, cost.cluster_m) * cost.tile_m;
-  const double columns = tiles(problem.n, cost.tile_n, cost.cluster_n) * cost.tile_n;
+  const double tiles_m = tiles_along(problem.m, cost.tile_m), tiles_n = tiles_along(problem.n, cost.tile_n);
+  const double rows = tiles_along(problem.m, cost.tile_m, cost.cluster_m) * cost.tile_m;
+  const double columns = tiles_along(problem.n, cost.tile_n, cost.cluster_n) * cost.tile_n;
   const double consumers = cost.block_warps / 4 - 1;  // A warpgroup fetches.
   const int cluster = cost.cluster_m * cost.cluster_n;
   const int width = cost.turns_results ? cost.tile_m : cost.tile_n;  // the columns of an instruction
@@ -84,7 +79,7 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
           log(full),
           log(tiles_m),
           log(tiles_n),
-          log(std::ceil(static_cast<double>(problem.k) / cost.tile_k)),
+          log(tiles_along(problem.k, cost.tile_k)),
           log(analytic_us),
           log(static_cast<double>(row_alignment(stored_a(problem), types.a.bytes))),
           log(static_cast<double>(row_alignment(stored_b(problem), types.b.bytes))),

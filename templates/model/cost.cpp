@@ -24,14 +24,11 @@ struct Grid {
 };
 
 Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
-  const auto tiles = [](std::int64_t extent, double tile, int cluster = 1) {
-    return std::ceil(static_cast<double>(extent) / (tile * cluster)) * cluster;
-  };
-  const double tiles_m = tiles(problem.m, cost.tile_m, cost.cluster_m);
-  const double tiles_n = tiles(problem.n, cost.tile_n, cost.cluster_n);
+  const double tiles_m = tiles_along(problem.m, cost.tile_m, cost.cluster_m);
+  const double tiles_n = tiles_along(problem.n, cost.tile_n, cost.cluster_n);
   return {.products = products,
           .blocks = tiles_m * tiles_n * cost.split_k * products,
-          .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
+          .iterations = tiles_along(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
 }
 
 /// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two, and to sectors
@@ -51,8 +48,8 @@ double straddling_bytes(const Problem& problem, const PlanCost& cost, const Mode
 /// fits half of L2 stays there until it is read again: all of an operand, or the rows of A that a band reads.
 double walked_bytes(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, double tiles_at_once) {
   const PrecisionTraits& types = traits(problem.precision);
-  const double tiles_m = std::ceil(static_cast<double>(problem.m) / cost.tile_m);
-  const double tiles_n = std::ceil(static_cast<double>(problem.n) / cost.tile_n);
+  const double tiles_m = tiles_along(problem.m, cost.tile_m);
+  const double tiles_n = tiles_along(problem.n, cost.tile_n);
   const double kept = static_cast<double>(device.l2_bytes) / 2;
   const double a = static_cast<double>(problem.m) * types.a.bytes * static_cast<double>(problem.k);
   const double b = static_cast<double>(problem.n) * types.b.bytes * static_cast<double>(problem.k);
@@ -84,7 +81,7 @@ double operand_traffic(const Problem& problem, const PlanCost& cost, const Devic
 /// The blocks or clusters that ask for the same lines when all begin, beyond those whose answers keep up.
 double crowd(const Problem& problem, const PlanCost& cost, double resident, double served) {
   const auto asking = [&](std::int64_t extent, int tile, int cluster) {
-    return std::min(std::ceil(static_cast<double>(extent) / tile), resident) / cluster;
+    return std::min(tiles_along(extent, tile), resident) / cluster;
   };
   const double for_a = asking(problem.n, cost.tile_n, cost.cluster_n);
   const double for_b = asking(problem.m, cost.tile_m, cost.cluster_m);

@@ -1,6 +1,9 @@
 // What of a launch plan the analytic model makes times of.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
+
 #include "templates/gpu/device_spec.h"
 #include "templates/plan/launch_plan.h"
 #include "templates/problem/problem.h"
@@ -41,6 +44,11 @@ struct PlanCost : TileWork {
 
   friend bool operator==(const PlanCost&, const PlanCost&) = default;
 };
+
+/// The tiles along an extent, filled up to whole clusters.
+inline double tiles_along(std::int64_t extent, double tile, int cluster = 1) {
+  return std::ceil(static_cast<double>(extent) / (tile * cluster)) * cluster;
+}
 
 /// Registers as for predict(), see templates/model/cost.h.
 PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);

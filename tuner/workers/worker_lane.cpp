@@ -9,7 +9,6 @@
 #include "db/launch_record.h"
 #include "runtime/base/log.h"
 #include "templates/model/cost.h"
-#include "tuner/workers/worker_process.h"
 
 namespace mmtune {
 namespace {
@@ -255,9 +254,6 @@ class WorkerLane final : public Lane {
 };
 
 }  // namespace
-
-OpenWorker::OpenWorker() = default;
-OpenWorker::~OpenWorker() = default;
 
 milliseconds time_limit(const Problem& problem, const DeviceSpec& device, milliseconds limit) {
   return limit + work_limit(kLaunches, problem, device);

@@ -8,16 +8,12 @@
 
 #include "tuner/lanes/lane.h"
 #include "tuner/workers/process.h"
+#include "tuner/workers/worker_process.h"
 
 namespace mmtune {
 
-class WorkerProcess;
-
 /// A worker that has opened a GPU, and is free.
 struct OpenWorker {
-  OpenWorker();
-  ~OpenWorker();
-
   std::unique_ptr<WorkerProcess> process;  ///< null: there is none
   Environment environment;
 };

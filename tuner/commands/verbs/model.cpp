@@ -1,7 +1,5 @@
 // mmtune model: how good the analytic model is, held against what a database or a file of a benchmark has measured.
 
-#include <mmtune/error.h>
-
 #include <memory>
 
 #include "runtime/base/log.h"
@@ -40,7 +38,6 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
         options.check);
     return ExitCode::no_candidate;
   }
-  if (options.fit && options.inputs) throw UsageError("--fit and --inputs print two tables; leave one out");
   if (options.fit) {
     const ModelFit fit = fit_numbers(times, device);
     print(fit_table(fit, device), options);
@@ -107,8 +104,9 @@ Verb mmtune_verb_model() {
                  flag_option("--fit", "set the model's fitted numbers anew by these times, and print those that change",
                              options->fit)),
        only_with("--check",
-                 flag_option("--inputs", "print each time with what the model's correction is told of its call",
-                             options->inputs))});
+                 never_with("--fit", flag_option("--inputs",
+                                                 "print each time with what the model's correction is told of its call",
+                                                 options->inputs)))});
   verb.add("Output",
            {flag_option("--numbers", "print the model's numbers for the device, each with its unit and source",
                         options->numbers)});
