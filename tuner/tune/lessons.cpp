@@ -30,6 +30,16 @@ bool are_alike(Precision x, Precision y) {
   return kind(x) == kind(y);
 }
 
+/// Whether the same tiles are right in both, of some sizes: elements of 16 and of 8 bits are multiplied alike, twice as
+/// many of the latter at once.
+bool are_related(Precision x, Precision y) {
+  const auto is_narrow = [](Precision precision) {
+    const Unit unit = traits(precision).unit;
+    return unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_fp8;
+  };
+  return is_narrow(x) && is_narrow(y);
+}
+
 }  // namespace
 
 // The library picks kernels by another distance (runtime/choose/nearest.h): that one orders kernels by how well they
@@ -95,6 +105,7 @@ std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& 
 
 std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided, std::size_t most) {
   struct Known {
+    bool is_alike;
     double octaves;
     const Family* family;
     std::string_view config;
@@ -104,21 +115,26 @@ std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vecto
   for (const SearchSpace& space : spaces.spaces()) {
     const Family& family = space.family();
     for (const Proven& each : family.proven()) {
-      if (!are_alike(each.precision, problem.precision)) continue;
+      const bool is_alike = are_alike(each.precision, problem.precision);
+      if (!is_alike && !are_related(each.precision, problem.precision)) continue;
       const Problem where = packed_problem(problem.precision, problem.layout, each.m, each.n, each.k);
-      known.push_back({octaves_apart(problem, where), &family, each.config});
+      known.push_back({is_alike, octaves_apart(problem, where), &family, each.config});
     }
     for (const Winner& winner : decided) {
       const TrialKey& key = winner.trial.key;
-      if (key.family == family.name()) known.push_back({octaves_apart(problem, key.problem), &family, key.config});
+      if (key.family == family.name())
+        known.push_back({true, octaves_apart(problem, key.problem), &family, key.config});
     }
   }
-  std::stable_sort(known.begin(), known.end(), [](const Known& x, const Known& y) { return x.octaves < y.octaves; });
+  std::stable_sort(known.begin(), known.end(), [](const Known& x, const Known& y) {
+    return std::tuple(!x.is_alike, x.octaves) < std::tuple(!y.is_alike, y.octaves);
+  });
   std::vector<CandidateNumber> numbers;
   for (const Known& each : known) {
     if (numbers.size() == most) break;
     const Candidate candidate{each.family, each.family->with_defaults(Config::parse(each.config), problem)};
-    const auto number = each.octaves < kAlike ? spaces.number(candidate) : spaces.fitted(candidate);
+    const bool is_right_here = each.is_alike && each.octaves < kAlike;
+    const auto number = is_right_here ? spaces.number(candidate) : spaces.fitted(candidate);
     if (number && std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) numbers.push_back(*number);
   }
   return numbers;
