@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -67,8 +69,8 @@ class DispatchTable::Weighing {
     for (Weighed& each : kernels_) {
       const auto may_be_best = [&] { return best == nullptr || is_better(each, *best); };
       if (!may_be_best()) continue;
-      if (each.is_bound) each = of(each.variant);
-      if (may_be_best()) best = &each;
+      if (each.is_bound) each = of(each.variant, best);
+      if (!each.is_bound && may_be_best()) best = &each;
     }
     const Weighed taken = *best;
     *best = kernels_.back();
@@ -76,11 +78,20 @@ class DispatchTable::Weighing {
     return taken;
   }
 
-  /// Whether or not it is left.
-  Weighed of(std::uint32_t number) {
-    const Variant& variant = table_.variants_[number];
-    Modelled& known = modelled_[variant.model];
-    if (known.us == 0) known = modelled(number);
+  /// The kernel, whether or not it is left; or a bound of its times where it is surely no better than `best`.
+  Weighed of(std::uint32_t number, const Weighed* best = nullptr) {
+    Modelled& known = modelled_[table_.variants_[number].model];
+    if (known.us > 0) return weighed(number, known);
+    const double limit_us = best == nullptr || number == near_.variant
+                                ? std::numeric_limits<double>::infinity()
+                                : best->cautious_us / weighed(number, {1, 0}).cautious_us;
+    const Modelled asked = modelled(number, limit_us);
+    if (asked.us >= limit_us && !std::isinf(limit_us)) {
+      Weighed bound = weighed(number, {limit_us, 0});
+      bound.is_bound = true;
+      return bound;
+    }
+    known = asked;
     return weighed(number, known);
   }
 
@@ -91,19 +102,20 @@ class DispatchTable::Weighing {
     int parts = 0;
   };
 
-  /// The kernel with the SPLIT that the model expects to be the fastest, where the launch says it.
-  Modelled modelled(std::uint32_t number) const {
+  /// The kernel with the SPLIT that the model expects to be the fastest, where the launch says it. The time may be
+  /// infinite where it is no less than `limit_us`.
+  Modelled modelled(std::uint32_t number, double limit_us) const {
     const Variant& variant = table_.variants_[number];
     const KernelModel& model = group_.models[variant.model];
     const auto with = [&](int parts) {
-      return Modelled{model.time_us(problem_, table_.device_, products_, parts), parts};
+      return Modelled{model.time_us(problem_, table_.device_, products_, parts, limit_us), parts};
     };
     const bool is_near = number == near_.variant;
     const Tuned& entry = is_near ? near_ : table_.entries_[variant.first];
     const int own_parts = parts_of(variant, entry);
     if (!variant.split || policy_ == Policy::nearest) return with(own_parts);
-    const int parts =
-        model.best_parts(problem_, entry.kernel->family->params()[*variant.split].values, table_.device_, products_);
+    const int parts = model.best_parts(problem_, entry.kernel->family->params()[*variant.split].values, table_.device_,
+                                       products_, limit_us);
     if (parts == 0) return with(own_parts);
     const Modelled best = with(parts);
     if (!is_near) return best;

@@ -1,5 +1,6 @@
 #include "runtime/choose/kernel_model.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -62,16 +63,17 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   fixed_bytes_ = whole.fixed;
 }
 
-double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts) const {
+double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts,
+                            double limit_us) const {
   const auto bytes = static_cast<std::int64_t>(workspace_bytes(problem, parts));
-  if (parts == 0) return predict_us(problem, cost_, bytes, device, products);
+  if (parts == 0) return predict_us(problem, cost_, bytes, device, products, limit_us);
   PlanCost cost = cost_;
   cost.split_k = parts;
-  return predict_us(problem, cost, bytes, device, products);
+  return predict_us(problem, cost, bytes, device, products, limit_us);
 }
 
 int KernelModel::best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
-                            std::int64_t products) const {
+                            std::int64_t products, double limit_us) const {
   if (problem.invariant) {
     const int parts = invariant_parts(problem, compute_capability(device));
     return parts > 1 ? parts : 0;
@@ -80,8 +82,8 @@ int KernelModel::best_parts(const Problem& problem, std::span<const int> numbers
   double best_us = std::numeric_limits<double>::infinity();
   for (const int parts : numbers) {
     if (parts == 1 || problem.k < std::int64_t{2} * parts * cost_.tile_k) continue;
-    const double us = time_us(problem, device, products, parts);
-    if (us >= best_us) continue;
+    const double us = time_us(problem, device, products, parts, std::min(best_us, limit_us));
+    if (best > 0 && us >= best_us) continue;
     best = parts;
     best_us = us;
   }

@@ -24,7 +24,7 @@ constexpr double kOperandDistance = 2;  // the distance for each operand that is
 // least loss at the sizes of covers in bf16 on an H100 (docs/lab/2026-11-24-model.md#fitted-anew-to-covers).
 constexpr double kReadDistance = 0.15;
 constexpr double kWrittenDistance = 0.1;
-constexpr double kCommonWeight = 4;       // the weight of what all kernels have in common
+constexpr double kCommonWeight = 16;      // the weight of what all kernels have in common
 constexpr int kAround = 24;               // the number of sizes that have a say
 constexpr double kCaution = 0.05;         // the logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown

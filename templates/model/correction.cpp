@@ -10,7 +10,7 @@ namespace mmtune {
 namespace {
 
 constexpr std::int64_t kLeastExtent = 48;  // the least of m and n, as in covers
-constexpr double kMostFlops = 2e11;        // some 300 us of an H100 in 16 bits
+constexpr double kMostFlops = 4e11;        // some 600 us of an H100 in 16 bits
 
 /// A layer's weights, a row for each of its inputs, and its biases.
 template <std::size_t Inputs, std::size_t Outputs>
@@ -49,7 +49,8 @@ bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t p
 }
 
 std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
-                                                       double analytic_us) {
+                                                       double analytic_us,
+                                                       const std::array<double, kBottlenecks>& shares) {
   const PrecisionTraits& types = traits(problem.precision);
   const auto log = [](double x) { return std::log2(std::max(static_cast<float>(x), 1e-3f)); };
   const auto flag = [](bool x) { return x ? 1.0f : 0.0f; };
@@ -60,6 +61,7 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
   const int cluster = cost.cluster_m * cost.cluster_n;
   const int width = cost.turns_results ? cost.tile_m : cost.tile_n;  // the columns of an instruction
   const double full = std::ceil(waves);
+  const auto share = [&](Bottleneck of) { return static_cast<float>(shares[static_cast<std::size_t>(of)]); };
   return {log(cost.tile_m),
           log(cost.tile_n),
           static_cast<float>(consumers),
@@ -91,11 +93,20 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
           flag(width % 64 == 0),
           flag(width % 32 == 0),
           flag(width % 16 == 0),
-          flag(types.a.bytes == 1)};
+          flag(types.a.bytes == 1),
+          share(Bottleneck::arithmetic),
+          share(Bottleneck::shared_memory),
+          share(Bottleneck::l2),
+          share(Bottleneck::memory),
+          share(Bottleneck::latency),
+          share(Bottleneck::edges),
+          share(Bottleneck::exchange),
+          share(Bottleneck::launch)};
 }
 
-double correction(const Problem& problem, const PlanCost& cost, double waves, double analytic_us) {
-  const auto inputs = correction_inputs(problem, cost, waves, analytic_us);
+double correction(const Problem& problem, const PlanCost& cost, double waves, double analytic_us,
+                  const std::array<double, kBottlenecks>& shares) {
+  const auto inputs = correction_inputs(problem, cost, waves, analytic_us, shares);
   const float log_factor = kThird.sums(rectified(kSecond.sums(rectified(kFirst.sums(inputs)))))[0];
   return std::clamp(std::exp(static_cast<double>(log_factor)), kLeastCorrection, 1 / kLeastCorrection);
 }

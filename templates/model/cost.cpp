@@ -301,6 +301,7 @@ Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_b
   return clocks;
 }
 
+/// The prediction before its correction.
 template <class Sum>
 Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
                       const DeviceSpec& device, std::int64_t products) {
@@ -312,11 +313,7 @@ Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t
   const auto clocks = clocks_of<Sum>(model, cost, workspace_bytes, device, at_once);
   const double launches = static_cast<double>(products) / at_once;
   const double analytic_us = launches * clocks.sum() / device.core_clock_mhz;
-  Prediction prediction{
-      .time_us = analytic_us, .analytic_us = analytic_us, .waves = model.waves(), .shares = clocks.shares()};
-  if (has_correction(problem, cost, products))
-    prediction.time_us *= correction(problem, cost, model.waves(), analytic_us);
-  return prediction;
+  return {.time_us = analytic_us, .analytic_us = analytic_us, .waves = model.waves(), .shares = clocks.shares()};
 }
 
 }  // namespace
@@ -343,12 +340,18 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
 
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products) {
-  return predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
+  Prediction prediction = predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
+  if (cost.blocks_per_sm > 0 && has_correction(problem, cost, products))
+    prediction.time_us *= correction(problem, cost, prediction.waves, prediction.analytic_us, prediction.shares);
+  return prediction;
 }
 
 double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
-                  std::int64_t products) {
-  return predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us;
+                  std::int64_t products, double limit_us) {
+  const double analytic_us = predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us;
+  if (!has_correction(problem, cost, products)) return analytic_us;
+  if (kLeastCorrection * analytic_us >= limit_us) return std::numeric_limits<double>::infinity();
+  return predict(problem, cost, workspace_bytes, device, products).time_us;
 }
 
 // Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what

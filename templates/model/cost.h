@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "templates/gpu/device_spec.h"
@@ -47,9 +48,9 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products = 1);
 
-/// The time of predict() alone, which takes half as long to work out.
+/// The time of predict() alone, sooner worked out. It may be infinite where it is no less than `limit_us`.
 double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
-                  std::int64_t products = 1);
+                  std::int64_t products = 1, double limit_us = std::numeric_limits<double>::infinity());
 
 /// No more than predict_us() says, in a tenth of the time: all that is issued, at the full rate of all SMs.
 double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products = 1);

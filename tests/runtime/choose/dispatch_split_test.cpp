@@ -1,10 +1,13 @@
 // A program whose launch says how many blocks share a tile's k runs other sizes with what suits them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <utility>
 
 #include "runtime/choose/dispatch.h"
+#include "templates/family/split_k.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost.h"
 #include "tests/runtime/stored_kernels.h"
 
 namespace mmtune {
@@ -92,6 +95,45 @@ TEST_F(DispatchSplit, AProgramWithPartsIsNoWiderOneOfOneWithoutThem) {
 TEST_F(DispatchSplit, AProgramWithoutPartsIsNotLaunchedWithSome) {
   const DispatchTable table(device_, {{entry(fp32(1024, 1024, 1024), 1, 50)}, {}, {}, {}, 0});
   EXPECT_EQ(split_of(table.choose(fp32(128, 128, 8192))), 1);
+}
+
+// Times of kernels that are surely no better than another one are not worked out to the end.
+TEST(DispatchSplitOfTensorCores, AlternativesHaveTheBestAndComeInTheirOrder) {
+  const DeviceSpec device = catalog_gpu("h100");
+  const Family& family = family_named("wgmma");
+  const Problem tuned = packed_problem(Precision::bf16, Layout::nt, 256, 256, 8192);
+  std::vector<Entry> winners;
+  for (const int columns : {24, 32, 48, 64, 80, 96, 128, 192, 256}) {
+    for (const char* rows : {"BM=64 CONSUMERS=1", "BM=64 CONSUMERS=1 MIN_BLOCKS=2", "BM=128 CONSUMERS=2"}) {
+      const std::string text = fmt::format("{} BN={} SPLIT=12 GROUP=1", rows, columns);
+      const Config config = family.with_defaults(Config::parse(text), tuned);
+      if (!family.broken_rule(tuned, config, device).empty()) continue;
+      const StoredKernel kernel{&family, config, text, 0};
+      winners.push_back({tuned, std::make_shared<const StoredKernel>(kernel), 20, true});
+    }
+  }
+  const DispatchTable table{device, {winners, {}, {}, {}, 0}};
+  const auto position = *split_position(family);
+  for (const std::int64_t extent : {64, 104, 200, 328, 520, 1000}) {
+    for (const std::int64_t k : {1000, 2048, 4096, 8192}) {
+      const Problem problem = packed_problem(Precision::bf16, Layout::nt, extent, extent + 64, k);
+      const std::vector<Choice> alternatives = table.alternatives(problem, 20);
+      EXPECT_GE(alternatives.size(), 3u);
+      double before_us = 0;
+      for (const Choice& each : alternatives) {
+        EXPECT_GE(each.expected_us, before_us);
+        before_us = each.expected_us;
+        for (const int parts : family.params()[position].values) {
+          if (parts == 1 || problem.k < std::int64_t{128} * parts || each.match == Match::nearest) continue;
+          Config config = each.config;
+          config.set(position, parts);
+          const double us = predict(problem, family.plan(problem, config, device), device, 0).time_us;
+          const double own_us = predict(problem, family.plan(problem, each.config, device), device, 0).time_us;
+          EXPECT_GE(us, 0.999 * own_us) << each.config.text() << ", " << parts;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
