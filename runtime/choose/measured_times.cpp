@@ -16,7 +16,7 @@ namespace mmtune {
 namespace {
 
 // The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn; the alignment's
-// distance, caution and what kernels have in common on times of bf16 on an H100 (docs/lab/2026-11-26-cover.md).
+// distance and caution on times of bf16 on an H100 (docs/lab/2026-11-26-cover.md).
 constexpr double kDistanceUnit = 2;     // the unit of distances, in octaves
 constexpr double kSoftening = 0.05;     // the squared distance within which sizes count as one
 constexpr double kOperandDistance = 2;  // the distance for each operand that is aligned otherwise
@@ -24,7 +24,10 @@ constexpr double kOperandDistance = 2;  // the distance for each operand that is
 // least loss at the sizes of covers in bf16 on an H100 (docs/lab/2026-11-24-model.md#fitted-anew-to-covers).
 constexpr double kReadDistance = 0.15;
 constexpr double kWrittenDistance = 0.1;
-constexpr double kCommonWeight = 16;      // the weight of what all kernels have in common
+// The weights of what all kernels have in common, on tensor cores as the corrected model errs less from kernel to
+// kernel (docs/lab/2026-11-27-cover.md#what-won-for-16-bits-in-8-bits).
+constexpr double kCommonWeight = 4;
+constexpr double kTensorCommonWeight = 16;
 constexpr int kAround = 24;               // the number of sizes that have a say
 constexpr double kCaution = 0.05;         // the logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
@@ -72,6 +75,8 @@ int unaligned_operands(const Problem& problem) {
   return unaligned(a) + unaligned(b) + unaligned(c);
 }
 
+bool is_of_tensor_cores(Precision precision) { return traits(precision).unit != core_unit(precision); }
+
 /// The octaves of the bytes to which all rows are aligned, from 16 bytes to a line.
 double row_octaves(const StoredShape& shape, int element_bytes) {
   const auto aligned = std::max<std::int64_t>(row_alignment(shape, element_bytes), kAlignments.back());
@@ -85,8 +90,8 @@ MeasuredTimes::Place MeasuredTimes::place_of(const Problem& problem) {
   const Octaves at = octaves_of(problem);
   Place place{at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit,
               kOperandDistance * unaligned_operands(problem)};
+  if (!is_of_tensor_cores(problem.precision)) return place;
   const PrecisionTraits& types = traits(problem.precision);
-  if (types.unit == core_unit(problem.precision)) return place;
   place[4] = kReadDistance * row_octaves(stored_a(problem), types.a.bytes);
   place[5] = kReadDistance * row_octaves(stored_b(problem), types.b.bytes);
   place[6] = kWrittenDistance * row_octaves({problem.m, problem.n}, types.c.bytes);
@@ -201,6 +206,7 @@ MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
     }
   }
   if (weights > 0) around.common_error_ /= weights;
+  around.common_weight_ = is_of_tensor_cores(problem.precision) ? kTensorCommonWeight : kCommonWeight;
   return around;
 }
 
@@ -211,7 +217,7 @@ MeasuredTimes::Around::Sum MeasuredTimes::Around::sum_of(std::uint32_t kernel) c
 
 double MeasuredTimes::Around::factor(std::uint32_t kernel) const {
   const Sum sum = sum_of(kernel);
-  return std::exp((sum.error + kCommonWeight * common_error_) / (sum.weight + kCommonWeight));
+  return std::exp((sum.error + common_weight_ * common_error_) / (sum.weight + common_weight_));
 }
 
 double MeasuredTimes::Around::caution(std::uint32_t kernel) const {

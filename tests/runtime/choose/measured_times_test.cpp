@@ -71,6 +71,16 @@ TEST(MeasuredTimes, KernelsOfOneSizeHaveErrorsOfTheirOwn) {
   EXPECT_NEAR(around.factor(1), 1, 0.01);
 }
 
+TEST(MeasuredTimes, OnTensorCoresWhatKernelsHaveInCommonCountsForMore) {
+  const auto factor = [](Precision precision) {
+    const auto at = [&](std::int64_t extent) { return packed_problem(precision, Layout::nn, extent, extent, extent); };
+    const MeasuredTimes times({{0, at(1024), 20, 10}, {1, at(1024), 10, 10}});
+    return times.around(at(512)).factor(0);
+  };
+  EXPECT_LT(factor(Precision::bf16), factor(Precision::fp32));
+  EXPECT_GT(factor(Precision::bf16), std::sqrt(2)) << "the mean of both";
+}
+
 TEST(MeasuredTimes, WhatIsFarAwayOrUnknownIsChosenWithCaution) {
   const MeasuredTimes times({{0, fp32(256, 256, 256), 20, 10}, {1, fp32(8192, 8192, 8192), 10, 10}});
   const auto around = times.around(fp32(256, 256, 256));
