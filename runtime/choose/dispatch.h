@@ -140,7 +140,7 @@ class DispatchTable {
 
  private:
   static constexpr std::uint32_t kNone = -1U;
-  static constexpr std::size_t kMostWeighed = 512;  // the most kernels: each takes up to a tenth of a microsecond
+  static constexpr std::size_t kMostWeighed = 512;  // the most kernels: each takes up to a microsecond
 
   struct Tuned : Entry {
     std::uint32_t variant = 0;
@@ -177,7 +177,7 @@ class DispatchTable {
     int parts = 0;  ///< the value of SPLIT; 0: the configuration's
     double expected_us = 0;
     double cautious_us = 0;  ///< the time by which it is compared
-    bool is_bound = false;   ///< whether the times may be longer: the model was not asked yet
+    bool is_bound = false;   ///< whether the times may be longer: what the model says is not known yet
   };
   class Weighing;
 

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -55,8 +53,7 @@ class DispatchTable::Weighing {
       if (!satisfies(problem.align, variant.needs)) continue;
       if (variant.measured_as != variant.number && !group_.models[variant.model].fills_clusters(problem)) continue;
       const double least_us = group_.models[variant.model].least_us(problem, table.device_, products);
-      kernels_.push_back(weighed(number, {least_us, 0}));
-      kernels_.back().is_bound = true;
+      kernels_.push_back(weighed(number, {{least_us, false}, 0}));
     }
   }
 
@@ -78,57 +75,53 @@ class DispatchTable::Weighing {
     return taken;
   }
 
-  /// The kernel, whether or not it is left; or a bound of its times where it is surely no better than `best`.
+  /// The kernel, whether or not it is left; or a bound of its times where it is surely worse than `best`.
   Weighed of(std::uint32_t number, const Weighed* best = nullptr) {
     Modelled& known = modelled_[table_.variants_[number].model];
-    if (known.us > 0) return weighed(number, known);
-    const double limit_us = best == nullptr || number == near_.variant
-                                ? std::numeric_limits<double>::infinity()
-                                : best->cautious_us / weighed(number, {1, 0}).cautious_us;
-    const Modelled asked = modelled(number, limit_us);
-    if (asked.us >= limit_us && !std::isinf(limit_us)) {
-      Weighed bound = weighed(number, {limit_us, 0});
-      bound.is_bound = true;
-      return bound;
-    }
-    known = asked;
-    return weighed(number, known);
+    if (known.time.us > 0) return weighed(number, known);
+    constexpr double kBeyond = 1 + 1e-9;  // A kernel as fast as the best may come before it.
+    const bool has_limit = best != nullptr && number != near_.variant;
+    const Modelled asked =
+        modelled(number, has_limit ? kBeyond * best->cautious_us / weighed(number, {{1}, 0}).cautious_us
+                                   : KernelModel::kNoLimit);
+    if (asked.time.is_exact) known = asked;
+    return weighed(number, asked);
   }
 
  private:
   /// What the model says of all products, and with which SPLIT.
   struct Modelled {
-    double us = 0;  ///< 0: not asked yet
+    TimeBound time;  ///< 0: not asked yet
     int parts = 0;
   };
 
-  /// The kernel with the SPLIT that the model expects to be the fastest, where the launch says it. The time may be
-  /// infinite where it is no less than `limit_us`.
+  /// The kernel with the SPLIT that the model expects to be the fastest, where the launch says it. The time may be a
+  /// bound where it is no less than `limit_us`.
   Modelled modelled(std::uint32_t number, double limit_us) const {
     const Variant& variant = table_.variants_[number];
     const KernelModel& model = group_.models[variant.model];
     const auto with = [&](int parts) {
-      return Modelled{model.time_us(problem_, table_.device_, products_, parts, limit_us), parts};
+      return Modelled{model.time_below(limit_us, problem_, table_.device_, products_, parts), parts};
     };
     const bool is_near = number == near_.variant;
     const Tuned& entry = is_near ? near_ : table_.entries_[variant.first];
     const int own_parts = parts_of(variant, entry);
     if (!variant.split || policy_ == Policy::nearest) return with(own_parts);
-    const int parts = model.best_parts(problem_, entry.kernel->family->params()[*variant.split].values, table_.device_,
-                                       products_, limit_us);
+    const auto& numbers = entry.kernel->family->params()[*variant.split].values;
+    const auto [parts, time] = model.best_parts(problem_, numbers, table_.device_, products_, limit_us);
     if (parts == 0) return with(own_parts);
-    const Modelled best = with(parts);
-    if (!is_near) return best;
+    if (!is_near) return {time, parts};
     const Modelled own = with(own_parts);
-    return own.us < kSurer * best.us ? own : best;
+    return own.time.us < kSurer * time.us ? own : Modelled{time, parts};
   }
 
   Weighed weighed(std::uint32_t number, const Modelled& modelled) const {
     const Variant& variant = table_.variants_[number];
-    const double model = modelled.us / static_cast<double>(products_);
+    const double model = modelled.time.us / static_cast<double>(products_);
     const double expected = model * around_.factor(variant.measured_as);
     const double caution = around_.caution(variant.number);
-    return {number, modelled.parts, expected, policy_ == Policy::model ? model : expected * caution};
+    return {number, modelled.parts, expected, policy_ == Policy::model ? model : expected * caution,
+            !modelled.time.is_exact};
   }
 
   static bool is_better(const Weighed& x, const Weighed& y) {

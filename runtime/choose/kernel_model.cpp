@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "templates/family/split_k.h"
 #include "templates/family/summation.h"
@@ -63,8 +62,8 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   fixed_bytes_ = whole.fixed;
 }
 
-double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts,
-                            double limit_us) const {
+TimeBound KernelModel::time_below(double limit_us, const Problem& problem, const DeviceSpec& device,
+                                  std::int64_t products, int parts) const {
   const auto bytes = static_cast<std::int64_t>(workspace_bytes(problem, parts));
   if (parts == 0) return predict_us(problem, cost_, bytes, device, products, limit_us);
   PlanCost cost = cost_;
@@ -72,20 +71,18 @@ double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, st
   return predict_us(problem, cost, bytes, device, products, limit_us);
 }
 
-int KernelModel::best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
-                            std::int64_t products, double limit_us) const {
+KernelModel::Parts KernelModel::best_parts(const Problem& problem, std::span<const int> numbers,
+                                           const DeviceSpec& device, std::int64_t products, double limit_us) const {
   if (problem.invariant) {
     const int parts = invariant_parts(problem, compute_capability(device));
-    return parts > 1 ? parts : 0;
+    if (parts <= 1) return {};
+    return {parts, time_below(limit_us, problem, device, products, parts)};
   }
-  int best = 0;
-  double best_us = std::numeric_limits<double>::infinity();
+  Parts best;
   for (const int parts : numbers) {
     if (parts == 1 || problem.k < std::int64_t{2} * parts * cost_.tile_k) continue;
-    const double us = time_us(problem, device, products, parts, std::min(best_us, limit_us));
-    if (best > 0 && us >= best_us) continue;
-    best = parts;
-    best_us = us;
+    const TimeBound time = time_below(std::min(best.time.us, limit_us), problem, device, products, parts);
+    if (time.us < best.time.us) best = {parts, time};
   }
   return best;
 }
@@ -94,7 +91,7 @@ Config KernelModel::fitted(const Family& family, Config config, const Problem& p
                            std::int64_t products) const {
   if (!splits_at_launch_) return config;
   const std::size_t split = *split_position(family);
-  const int parts = best_parts(problem, family.params()[split].values, device, products);
+  const int parts = best_parts(problem, family.params()[split].values, device, products).number;
   if (parts > 0) config.set(split, parts);
   return config;
 }

@@ -16,16 +16,22 @@ namespace mmtune {
 /// Immutable, so usable from any thread. Allocates nothing when it is asked.
 class KernelModel {
  public:
+  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
   /// The model of a configuration rendered for this precision, layout and alignment; extents have no meaning. Registers
   /// are the compiler's, per thread.
   KernelModel(const Family& family, const Config& config, const Problem& rendered, const DeviceSpec& device,
               int registers);
 
   /// The time that predict() says of a plan for these extents; the workspace may be off by the padding of rows.
-  /// `parts`: so many blocks share a tile's k, where the launch says so; 0: as many as in the configuration. It may be
-  /// infinite where it is no less than `limit_us`.
-  double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1, int parts = 0,
-                 double limit_us = std::numeric_limits<double>::infinity()) const;
+  /// `parts`: so many blocks share a tile's k, where the launch says so; 0: as many as in the configuration.
+  double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1, int parts = 0) const {
+    return time_below(kNoLimit, problem, device, products, parts).us;
+  }
+
+  /// The same; where the time is surely no less than `limit_us` perhaps a bound, which is no less than that either.
+  TimeBound time_below(double limit_us, const Problem& problem, const DeviceSpec& device, std::int64_t products,
+                       int parts) const;
 
   /// No more than time_us() says of any number of parts, in a tenth of the time.
   double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
@@ -40,10 +46,14 @@ class KernelModel {
   bool splits_at_launch() const { return splits_at_launch_; }
 
   /// The number of blocks sharing a tile's k that is expected to be the fastest, where the launch says it: of `numbers`
-  /// those count whose parts have two steps at least; 0 if there is none. 1 is another program's. It may be any of them
-  /// where all take no less than `limit_us`.
-  int best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
-                 std::int64_t products = 1, double limit_us = std::numeric_limits<double>::infinity()) const;
+  /// those count whose parts have two steps at least; 0 if there is none. 1 is another program's. The time is as
+  /// time_below() says; of a bound the number may be any.
+  struct Parts {
+    int number = 0;
+    TimeBound time{kNoLimit};
+  };
+  Parts best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
+                   std::int64_t products = 1, double limit_us = kNoLimit) const;
 
   /// The kernel's configuration with the best of its family's numbers of parts as SPLIT; as it is where there is none.
   Config fitted(const Family& family, Config config, const Problem& problem, const DeviceSpec& device,

@@ -11,8 +11,8 @@
 namespace mmtune {
 
 /// What the network is told of a call: shapes of tiles and clusters, how often they fill the GPU, how rows lie in lines
-/// of memory, and the time that the model expects, with the shares of what it goes to, by Bottleneck. Extents, numbers
-/// and times as logarithms to the base 2.
+/// of memory, and the time that the model expects, with eight of its `shares`, which are by Bottleneck: the others are
+/// hardly ever large. Extents, numbers and times as logarithms to the base 2.
 inline constexpr std::size_t kCorrectionInputs = 40;
 std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
                                                        double analytic_us,

@@ -346,12 +346,15 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
   return prediction;
 }
 
-double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
-                  std::int64_t products, double limit_us) {
-  const double analytic_us = predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us;
-  if (!has_correction(problem, cost, products)) return analytic_us;
-  if (kLeastCorrection * analytic_us >= limit_us) return std::numeric_limits<double>::infinity();
-  return predict(problem, cost, workspace_bytes, device, products).time_us;
+TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                     const DeviceSpec& device, std::int64_t products, double limit_us) {
+  const bool is_corrected = has_correction(problem, cost, products);
+  if (!is_corrected || !std::isinf(limit_us)) {
+    const double analytic_us = predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us;
+    if (!is_corrected) return {analytic_us};
+    if (kLeastCorrection * analytic_us >= limit_us) return {kLeastCorrection * analytic_us, false};
+  }
+  return {predict(problem, cost, workspace_bytes, device, products).time_us};
 }
 
 // Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include "templates/gpu/device_spec.h"
@@ -48,9 +47,16 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products = 1);
 
-/// The time of predict() alone, sooner worked out. It may be infinite where it is no less than `limit_us`.
-double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
-                  std::int64_t products = 1, double limit_us = std::numeric_limits<double>::infinity());
+/// A time, or no more than it is.
+struct TimeBound {
+  double us = 0;
+  bool is_exact = true;
+};
+
+/// The time of predict() alone, sooner worked out. Where it is surely no less than `limit_us` a bound may do, which is
+/// no less than that either.
+TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                     const DeviceSpec& device, std::int64_t products, double limit_us);
 
 /// No more than predict_us() says, in a tenth of the time: all that is issued, at the full rate of all SMs.
 double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products = 1);

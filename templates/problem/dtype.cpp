@@ -75,6 +75,12 @@ static_assert(in_order(), "every precision has a row, at the place that its numb
 
 const PrecisionTraits& traits(Precision precision) { return kTraits[static_cast<std::size_t>(precision)]; }
 
+bool multiplies_narrow_floats(const PrecisionTraits& types) {
+  const Unit unit = types.unit;
+  return types.unit_products == 1 &&
+         (unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_fp8);
+}
+
 Unit core_unit(Precision precision) {
   const FormatTraits& accumulator = traits(precision).accumulator;
   if (accumulator.integer) return Unit::core_int32;

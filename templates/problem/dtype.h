@@ -65,6 +65,9 @@ struct PrecisionTraits {
 /// Never fails: every Precision has traits.
 const PrecisionTraits& traits(Precision precision);
 
+/// Whether each product is one of tensor cores that multiply floating point of 16 or 8 bits.
+bool multiplies_narrow_floats(const PrecisionTraits& types);
+
 /// The CUDA cores that multiply in the accumulator's format: what kernels without tensor cores use, and GPUs without
 /// them have.
 Unit core_unit(Precision precision);

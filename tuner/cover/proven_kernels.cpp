@@ -79,9 +79,8 @@ class ProvenTimes {
 
   /// The proven candidates that may do well, the shortest time first.
   static std::vector<Expected> promising(const FamilySpaces& spaces) {
-    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
     std::vector<Expected> expected;
-    for (const CandidateNumber number : proven(spaces, {}, kAll)) {
+    for (const CandidateNumber number : proven_in_all_widths(spaces)) {
       Candidate candidate = spaces.candidate(number);
       const double time_us = spaces.predict_us(candidate);
       expected.push_back({time_us, 0, std::move(candidate)});

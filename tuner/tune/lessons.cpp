@@ -30,14 +30,47 @@ bool are_alike(Precision x, Precision y) {
   return kind(x) == kind(y);
 }
 
-/// Whether the same tiles are right in both, of some sizes: elements of 16 and of 8 bits are multiplied alike, twice as
-/// many of the latter at once.
+/// Whether the same tiles are right in both, of some sizes: tensor cores multiply 16 and 8 bits of floating point
+/// alike, twice as many of the latter at once.
 bool are_related(Precision x, Precision y) {
-  const auto is_narrow = [](Precision precision) {
-    const Unit unit = traits(precision).unit;
-    return unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_fp8;
-  };
-  return is_narrow(x) && is_narrow(y);
+  return multiplies_narrow_floats(traits(x)) && multiplies_narrow_floats(traits(y));
+}
+
+struct Known {
+  bool is_alike;
+  double octaves;
+  const Family* family;
+  std::string_view config;
+};
+
+std::vector<CandidateNumber> numbers_of(const FamilySpaces& spaces, std::vector<Known> known, std::size_t most) {
+  std::stable_sort(known.begin(), known.end(), [](const Known& x, const Known& y) {
+    return std::tuple(!x.is_alike, x.octaves) < std::tuple(!y.is_alike, y.octaves);
+  });
+  std::vector<CandidateNumber> numbers;
+  for (const Known& each : known) {
+    if (numbers.size() == most) break;
+    const Candidate candidate{each.family, each.family->with_defaults(Config::parse(each.config), spaces.problem())};
+    const bool is_right_here = each.is_alike && each.octaves < kAlike;
+    const auto number = is_right_here ? spaces.number(candidate) : spaces.fitted(candidate);
+    if (number && std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+/// What the spaces' families have proven for the precision and those alike, and for related ones too if `with_related`.
+std::vector<Known> proven_rows(const FamilySpaces& spaces, bool with_related) {
+  const Problem& problem = spaces.problem();
+  std::vector<Known> known;
+  for (const SearchSpace& space : spaces.spaces()) {
+    for (const Proven& each : space.family().proven()) {
+      const bool is_alike = are_alike(each.precision, problem.precision);
+      if (!is_alike && !(with_related && are_related(each.precision, problem.precision))) continue;
+      const Problem where = packed_problem(problem.precision, problem.layout, each.m, each.n, each.k);
+      known.push_back({is_alike, octaves_apart(problem, where), &space.family(), each.config});
+    }
+  }
+  return known;
 }
 
 }  // namespace
@@ -104,40 +137,19 @@ std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& 
 }
 
 std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided, std::size_t most) {
-  struct Known {
-    bool is_alike;
-    double octaves;
-    const Family* family;
-    std::string_view config;
-  };
-  const Problem& problem = spaces.problem();
-  std::vector<Known> known;
+  std::vector<Known> known = proven_rows(spaces, false);
   for (const SearchSpace& space : spaces.spaces()) {
-    const Family& family = space.family();
-    for (const Proven& each : family.proven()) {
-      const bool is_alike = are_alike(each.precision, problem.precision);
-      if (!is_alike && !are_related(each.precision, problem.precision)) continue;
-      const Problem where = packed_problem(problem.precision, problem.layout, each.m, each.n, each.k);
-      known.push_back({is_alike, octaves_apart(problem, where), &family, each.config});
-    }
     for (const Winner& winner : decided) {
       const TrialKey& key = winner.trial.key;
-      if (key.family == family.name())
-        known.push_back({true, octaves_apart(problem, key.problem), &family, key.config});
+      if (key.family != space.family().name()) continue;
+      known.push_back({true, octaves_apart(spaces.problem(), key.problem), &space.family(), key.config});
     }
   }
-  std::stable_sort(known.begin(), known.end(), [](const Known& x, const Known& y) {
-    return std::tuple(!x.is_alike, x.octaves) < std::tuple(!y.is_alike, y.octaves);
-  });
-  std::vector<CandidateNumber> numbers;
-  for (const Known& each : known) {
-    if (numbers.size() == most) break;
-    const Candidate candidate{each.family, each.family->with_defaults(Config::parse(each.config), problem)};
-    const bool is_right_here = each.is_alike && each.octaves < kAlike;
-    const auto number = is_right_here ? spaces.number(candidate) : spaces.fitted(candidate);
-    if (number && std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) numbers.push_back(*number);
-  }
-  return numbers;
+  return numbers_of(spaces, std::move(known), most);
+}
+
+std::vector<CandidateNumber> proven_in_all_widths(const FamilySpaces& spaces) {
+  return numbers_of(spaces, proven_rows(spaces, true), std::numeric_limits<std::size_t>::max());
 }
 
 std::vector<Winner> comparable_winners(const ProblemKey& problem, Store& store) {

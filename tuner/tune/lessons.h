@@ -45,10 +45,13 @@ inline constexpr std::size_t kProvenAtFirst = 50;
 
 /// What won for the precision, or one in which kernels take the same time, and may be searched here, that of the
 /// nearest problems first, at most so many: the configurations that the spaces' families have proven, and these
-/// decisions. From problems half an octave away on they have the SPLIT that is expected to be fastest here. What won
-/// for 16 bits follows where elements have 8, and the other way round.
+/// decisions. From problems half an octave away on they have the SPLIT that is expected to be fastest here.
 std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided = {},
                                     std::size_t most = kProvenAtFirst);
+
+/// All that families have proven for the precision, as proven() says, and after it what won for 16 bits of floating
+/// point where elements have 8, and the other way round.
+std::vector<CandidateNumber> proven_in_all_widths(const FamilySpaces& spaces);
 
 /// The winners of the problems before, latest first: where the search of the next one starts.
 class Favourites {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "runtime/choose/dispatch.h"
@@ -97,8 +99,8 @@ TEST_F(DispatchSplit, AProgramWithoutPartsIsNotLaunchedWithSome) {
   EXPECT_EQ(split_of(table.choose(fp32(128, 128, 8192))), 1);
 }
 
-// Times of kernels that are surely no better than another one are not worked out to the end.
-TEST(DispatchSplitOfTensorCores, AlternativesHaveTheBestAndComeInTheirOrder) {
+// Times of kernels that are surely worse than another one are not worked out to the end: nothing else follows.
+TEST(DispatchSplitOfTensorCores, TheFastestIsChosenAndAlternativesComeInOrder) {
   const DeviceSpec device = catalog_gpu("h100");
   const Family& family = family_named("wgmma");
   const Problem tuned = packed_problem(Precision::bf16, Layout::nt, 256, 256, 8192);
@@ -109,7 +111,8 @@ TEST(DispatchSplitOfTensorCores, AlternativesHaveTheBestAndComeInTheirOrder) {
       const Config config = family.with_defaults(Config::parse(text), tuned);
       if (!family.broken_rule(tuned, config, device).empty()) continue;
       const StoredKernel kernel{&family, config, text, 0};
-      winners.push_back({tuned, std::make_shared<const StoredKernel>(kernel), 20, true});
+      const double us = predict(tuned, family.plan(tuned, config, device), device, 0).time_us;
+      winners.push_back({tuned, std::make_shared<const StoredKernel>(kernel), us, true});  // as expected
     }
   }
   const DispatchTable table{device, {winners, {}, {}, {}, 0}};
@@ -117,20 +120,29 @@ TEST(DispatchSplitOfTensorCores, AlternativesHaveTheBestAndComeInTheirOrder) {
   for (const std::int64_t extent : {64, 104, 200, 328, 520, 1000}) {
     for (const std::int64_t k : {1000, 2048, 4096, 8192}) {
       const Problem problem = packed_problem(Precision::bf16, Layout::nt, extent, extent + 64, k);
-      const std::vector<Choice> alternatives = table.alternatives(problem, 20);
-      EXPECT_GE(alternatives.size(), 3u);
-      double before_us = 0;
-      for (const Choice& each : alternatives) {
-        EXPECT_GE(each.expected_us, before_us);
-        before_us = each.expected_us;
+      // The model's time of a configuration with the best of its family's numbers of parts.
+      const auto best_us = [&](Config config) {
+        double best = std::numeric_limits<double>::infinity();
         for (const int parts : family.params()[position].values) {
-          if (parts == 1 || problem.k < std::int64_t{128} * parts || each.match == Match::nearest) continue;
-          Config config = each.config;
+          if (parts == 1 || problem.k < std::int64_t{128} * parts) continue;
           config.set(position, parts);
-          const double us = predict(problem, family.plan(problem, config, device), device, 0).time_us;
-          const double own_us = predict(problem, family.plan(problem, each.config, device), device, 0).time_us;
-          EXPECT_GE(us, 0.999 * own_us) << each.config.text() << ", " << parts;
+          best = std::min(best, predict(problem, family.plan(problem, config, device), device, 0).time_us);
         }
+        return best;
+      };
+      double fastest_us = std::numeric_limits<double>::infinity();
+      for (const Entry& each : winners) fastest_us = std::min(fastest_us, best_us(each.kernel->config));
+      for (const Policy policy : {Policy::model, Policy::measured}) {
+        const double chosen_us = table.choose(problem, policy).expected_us;
+        EXPECT_GE(chosen_us, 0.999 * fastest_us) << to_string(problem);
+        EXPECT_LE(chosen_us, 1.031 * fastest_us) << to_string(problem) << ", and the nearest one's SPLIT if 3 % slower";
+      }
+      double before_us = fastest_us;
+      for (const Choice& each : table.alternatives(problem, 20)) {
+        EXPECT_GE(each.expected_us, 0.999 * before_us) << each.config.text();
+        before_us = each.expected_us;
+        if (each.match == Match::nearest) continue;
+        EXPECT_NEAR(each.expected_us, best_us(each.config), 0.001 * each.expected_us) << each.config.text();
       }
     }
   }

@@ -150,8 +150,8 @@ TEST(KernelModel, SaysWhatOtherNumbersOfPartsWouldTake) {
         EXPECT_LE(model.least_us(problem, device), exact);
         if (exact < best_us) best = parts, best_us = exact;
       }
-      EXPECT_EQ(model.best_parts(problem, numbers, device), best) << name;
-      EXPECT_EQ(model.best_parts(packed_problem(precision, Layout::nn, 64, 64, 1), numbers, device), 0);
+      EXPECT_EQ(model.best_parts(problem, numbers, device).number, best) << name;
+      EXPECT_EQ(model.best_parts(packed_problem(precision, Layout::nn, 64, 64, 1), numbers, device).number, 0);
     }
   }
 }

@@ -64,12 +64,16 @@ TEST(Correction, IsNotWorkedOutWhereTheTimeIsBeyondALimit) {
   const LaunchPlan plan = wgmma().plan(problem, wgmma().with_defaults(Config::parse("BM=64 BN=64"), problem), h100);
   const PlanCost cost = cost_of(problem, plan, h100, 0);
   const Prediction whole = predict(problem, cost, plan.workspace.bytes(), h100);
-  const auto limited_us = [&](double limit_us) {
+  const auto limited = [&](double limit_us) {
     return predict_us(problem, cost, plan.workspace.bytes(), h100, 1, limit_us);
   };
-  EXPECT_EQ(limited_us(std::numeric_limits<double>::infinity()), whole.time_us);
-  EXPECT_EQ(limited_us(1.001 * kLeastCorrection * whole.analytic_us), whole.time_us);
-  EXPECT_TRUE(std::isinf(limited_us(0.999 * kLeastCorrection * whole.analytic_us)));
+  const double least_us = kLeastCorrection * whole.analytic_us;
+  for (const double limit_us : {std::numeric_limits<double>::infinity(), 1.001 * least_us}) {
+    EXPECT_TRUE(limited(limit_us).is_exact);
+    EXPECT_EQ(limited(limit_us).us, whole.time_us);
+  }
+  EXPECT_FALSE(limited(0.999 * least_us).is_exact);
+  EXPECT_NEAR(limited(0.999 * least_us).us, least_us, 1e-9 * least_us);
 }
 
 TEST(Correction, IsBoundedWhateverTheCall) {

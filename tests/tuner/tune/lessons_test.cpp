@@ -10,7 +10,6 @@
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
-#include "templates/problem/dtype.h"
 #include "tests/db/fixtures.h"
 #include "tests/templates/family/settings.h"
 
@@ -118,24 +117,25 @@ TEST(ProvenHere, WhatWonInBf16IsProvenInAllPrecisionsOf16Bits) {
   EXPECT_NE(settings(Precision::e4m3_bf16), bf16);
 }
 
-TEST(ProvenHere, WhatWonFor16BitsFollowsWhereElementsHave8) {
-  const Problem problem = packed_problem(Precision::e4m3_bf16, Layout::nt, 2048, 2048, 2048);
-  const Family& family = family_named("wgmma");
-  const FamilySpaces spaces({&family}, problem, catalog_gpu("h200"));
-  const auto rows = family.proven();
-  const auto of_8_bits = std::count_if(rows.begin(), rows.end(), [](const Proven& row) {
-    return traits(row.precision).a.bytes == 1 && row.precision != Precision::int8;
-  });
-  const auto numbers = proven(spaces, {}, rows.size());
-  EXPECT_GT(numbers.size(), static_cast<std::size_t>(2 * of_8_bits));
-  const auto place_of = [&](std::string_view settings) {
-    const auto number = spaces.number({&family, family.with_defaults(Config::parse(settings), problem)});
-    return std::find(numbers.begin(), numbers.end(), number) - numbers.begin();
+TEST(ProvenHere, WhatWonFor16BitsFollowsWhereElementsHave8AndTheOtherWayRound) {
+  const auto of = [](Precision precision, std::string_view family) {
+    const Problem problem = packed_problem(precision, Layout::nt, 2048, 2048, 2048);
+    const FamilySpaces spaces({&family_named(family)}, problem, catalog_gpu("h200"));
+    return std::pair(proven(spaces, {}, 1000), proven_in_all_widths(spaces));
   };
-  EXPECT_EQ(place_of("BM=128 BN=128 CONSUMERS=2 SWAP=0 GROUP=1"), 0) << "it won for this problem";
-  const auto of_16_bits = place_of("BM=128 BN=144 CONSUMERS=2 CLUSTER_M=2 CLUSTER_N=2 SWAP=0 GROUP=4");
-  EXPECT_GT(of_16_bits, of_8_bits / 2);
-  EXPECT_LT(of_16_bits, std::ssize(numbers));
+  for (const Precision precision : {Precision::bf16, Precision::e4m3_bf16}) {
+    const auto [own, all] = of(precision, "wgmma");
+    ASSERT_GT(all.size(), own.size());
+    EXPECT_TRUE(std::equal(own.begin(), own.end(), all.begin()));
+  }
+  const auto [fp8, wide] = of(Precision::e4m3_bf16, "wgmma");
+  EXPECT_GT(wide.size(), 2 * fp8.size());
+  for (const Precision precision : {Precision::fp32, Precision::fp32_emulated, Precision::int8}) {
+    for (const Family* family : families()) {
+      const auto [own, all] = of(precision, family->name());
+      EXPECT_EQ(all, own) << family->name();
+    }
+  }
 }
 
 TEST(ProvenHere, WhatWonForOtherSizesHasAnotherSplit) {
