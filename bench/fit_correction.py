@@ -27,11 +27,11 @@ from sklearn.neural_network import MLPRegressor
 
 LAYERS = (128, 16)
 STAGES = ((2e-3, 50), (5e-4, 25), (1e-4, 15))  # learning rates and epochs: small steps at the end even out their noise
-PENALTY = 0.7      # of large weights
-NEAR = 1.5         # trials that take so many times as long as the fastest of their size count for nothing
-LEAST = 3          # nor do sizes with fewer trials
+PENALTY = 0.7        # of large weights
 LEAST_WEIGHT = 1e-6  # the penalty leaves smaller ones where a node has no use
-SCALE = 20         # the network's results are near 1
+NEAR = 1.5           # trials that take so many times as long as the fastest of their size count for nothing
+LEAST = 3            # nor do sizes with fewer trials
+SCALE = 20           # the network's results are near 1
 
 
 def read(mmtune, device, path):

@@ -101,7 +101,7 @@ class DispatchTable::Weighing {
     const Variant& variant = table_.variants_[number];
     const KernelModel& model = group_.models[variant.model];
     const auto with = [&](int parts) {
-      return Modelled{model.time_below(limit_us, problem_, table_.device_, products_, parts), parts};
+      return Modelled{model.time_below(problem_, table_.device_, products_, parts, limit_us), parts};
     };
     const bool is_near = number == near_.variant;
     const Tuned& entry = is_near ? near_ : table_.entries_[variant.first];

@@ -62,8 +62,8 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   fixed_bytes_ = whole.fixed;
 }
 
-TimeBound KernelModel::time_below(double limit_us, const Problem& problem, const DeviceSpec& device,
-                                  std::int64_t products, int parts) const {
+TimeBound KernelModel::time_below(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts,
+                                  double limit_us) const {
   const auto bytes = static_cast<std::int64_t>(workspace_bytes(problem, parts));
   if (parts == 0) return predict_us(problem, cost_, bytes, device, products, limit_us);
   PlanCost cost = cost_;
@@ -76,12 +76,12 @@ KernelModel::Parts KernelModel::best_parts(const Problem& problem, std::span<con
   if (problem.invariant) {
     const int parts = invariant_parts(problem, compute_capability(device));
     if (parts <= 1) return {};
-    return {parts, time_below(limit_us, problem, device, products, parts)};
+    return {parts, time_below(problem, device, products, parts, limit_us)};
   }
   Parts best;
   for (const int parts : numbers) {
     if (parts == 1 || problem.k < std::int64_t{2} * parts * cost_.tile_k) continue;
-    const TimeBound time = time_below(std::min(best.time.us, limit_us), problem, device, products, parts);
+    const TimeBound time = time_below(problem, device, products, parts, std::min(best.time.us, limit_us));
     if (time.us < best.time.us) best = {parts, time};
   }
   return best;

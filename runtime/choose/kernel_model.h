@@ -26,12 +26,12 @@ class KernelModel {
   /// The time that predict() says of a plan for these extents; the workspace may be off by the padding of rows.
   /// `parts`: so many blocks share a tile's k, where the launch says so; 0: as many as in the configuration.
   double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1, int parts = 0) const {
-    return time_below(kNoLimit, problem, device, products, parts).us;
+    return time_below(problem, device, products, parts, kNoLimit).us;
   }
 
   /// The same; where the time is surely no less than `limit_us` perhaps a bound, which is no less than that either.
-  TimeBound time_below(double limit_us, const Problem& problem, const DeviceSpec& device, std::int64_t products,
-                       int parts) const;
+  TimeBound time_below(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts,
+                       double limit_us) const;
 
   /// No more than time_us() says of any number of parts, in a tenth of the time.
   double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
@@ -45,13 +45,14 @@ class KernelModel {
   /// Whether the launch says how many blocks share a tile's k.
   bool splits_at_launch() const { return splits_at_launch_; }
 
-  /// The number of blocks sharing a tile's k that is expected to be the fastest, where the launch says it: of `numbers`
-  /// those count whose parts have two steps at least; 0 if there is none. 1 is another program's. The time is as
-  /// time_below() says; of a bound the number may be any.
+  /// A number of blocks sharing a tile's k, 0 for none, and the kernel's time with it.
   struct Parts {
     int number = 0;
     TimeBound time{kNoLimit};
   };
+
+  /// The number that is expected to be the fastest, where the launch says it: of `numbers` those count whose parts have
+  /// two steps at least. 1 is another program's. The time is as time_below() says; of a bound the number may be any.
   Parts best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
                    std::int64_t products = 1, double limit_us = kNoLimit) const;
 

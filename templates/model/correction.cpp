@@ -41,8 +41,9 @@ std::array<float, N> rectified(std::array<float, N> values) {
 bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t products) {
   const PrecisionTraits& types = traits(problem.precision);
   const bool is_in_range = std::min(problem.m, problem.n) >= kLeastExtent && flops(problem) <= kMostFlops;
-  return cost.fetch == Fetch::accelerator && multiplies_narrow_floats(types) && types.c.bytes == 2 && is_in_range &&
-         products == 1 && !problem.invariant && !cost.copies_first && !transposes_a(problem.layout) &&
+  return cost.blocks_per_sm > 0 && cost.fetch == Fetch::accelerator && multiplies_narrow_floats(types) &&
+         types.c.bytes == 2 && is_in_range && products == 1 && !problem.invariant && !cost.copies_first &&
+         !transposes_a(problem.layout) &&
          std::min({problem.align.a, problem.align.b, problem.align.c, cost.result_align}) >= 16;
 }
 

@@ -316,6 +316,10 @@ Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t
   return {.time_us = analytic_us, .analytic_us = analytic_us, .waves = model.waves(), .shares = clocks.shares()};
 }
 
+double corrected_us(const Problem& problem, const PlanCost& cost, const Prediction& analytic) {
+  return analytic.time_us * correction(problem, cost, analytic.waves, analytic.analytic_us, analytic.shares);
+}
+
 }  // namespace
 
 std::string_view to_string(Bottleneck bottleneck) {
@@ -341,20 +345,18 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products) {
   Prediction prediction = predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
-  if (cost.blocks_per_sm > 0 && has_correction(problem, cost, products))
-    prediction.time_us *= correction(problem, cost, prediction.waves, prediction.analytic_us, prediction.shares);
+  if (has_correction(problem, cost, products)) prediction.time_us = corrected_us(problem, cost, prediction);
   return prediction;
 }
 
 TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
                      const DeviceSpec& device, std::int64_t products, double limit_us) {
-  const bool is_corrected = has_correction(problem, cost, products);
-  if (!is_corrected || !std::isinf(limit_us)) {
-    const double analytic_us = predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us;
-    if (!is_corrected) return {analytic_us};
-    if (kLeastCorrection * analytic_us >= limit_us) return {kLeastCorrection * analytic_us, false};
-  }
-  return {predict(problem, cost, workspace_bytes, device, products).time_us};
+  if (!has_correction(problem, cost, products))
+    return {predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us};
+  const Prediction analytic = predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
+  const double least_us = kLeastCorrection * analytic.time_us;
+  if (least_us >= limit_us) return {least_us, false};
+  return {corrected_us(problem, cost, analytic)};
 }
 
 // Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what
