@@ -296,6 +296,20 @@ TEST(Guided, WhatIsAtHandComesFirstWhereItMayBeFast) {
   EXPECT_EQ(std::count(first.begin(), first.end(), setup.at_hand[0]), 0);
 }
 
+TEST(Guided, WhatWonNearestComesBeforeWhatIsAtHand) {
+  const FamilySpaces spaces = spaces_of(fp32_square(2048));
+  const auto ranking = spaces.ranked(60);
+  ASSERT_EQ(ranking.size(), 60U);
+  StrategySetup setup{spaces, effort_named("default").most_trials};
+  setup.is_thrifty = false;
+  for (std::size_t i = 0; i < 10; ++i) setup.at_hand.push_back(ranking[i].number);
+  for (std::size_t i = 50; i < 60; ++i) setup.proven.push_back(ranking[i].number);
+  const auto first = make_strategy("guided", setup)->propose();
+  ASSERT_EQ(first.size(), 10 + 24U);
+  EXPECT_TRUE(std::equal(first.begin(), first.begin() + 3, setup.proven.begin()));
+  for (std::size_t i = 3; i < 13; ++i) EXPECT_EQ(std::count(setup.at_hand.begin(), setup.at_hand.end(), first[i]), 1);
+}
+
 TEST(Guided, LeavesOutWhatIsProvenButExpectedToBeSlowHere) {
   const FamilySpaces spaces = spaces_of(fp32_square(2048), "");
   const auto ranking = spaces.ranked(std::numeric_limits<std::size_t>::max());

@@ -97,8 +97,12 @@ class Guided final : public Strategy {
     std::vector<std::size_t> winners;
     if (!std::exchange(started_, true)) {
       const double fastest = fastest_expected();
-      for (const std::size_t each : fastest_of(at_hand_, fastest + kAtHandReach, kMostAtHand)) propose_one(each);
-      wanted = proposals.size() + kFirstRound * round_;
+      const std::vector<std::size_t> at_hand = fastest_of(at_hand_, fastest + kAtHandReach, kMostAtHand);
+      if (!at_hand.empty()) {  // A search of long calls may end with these.
+        for (const std::size_t each : nearest_) propose_one(each);
+      }
+      for (const std::size_t each : at_hand) propose_one(each);
+      wanted = at_hand.size() + kFirstRound * round_;
       winners = fastest_of(winners_, fastest + kWinnerReach, kFirstRound * round_ / 2);
       winners.insert(winners.begin(), nearest_.begin(), nearest_.end());  // What other sizes taught is no veto.
     }
