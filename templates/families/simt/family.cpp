@@ -49,7 +49,7 @@ struct Simt {
   /// Rules that leave out most come first, and each looks last at what may not matter: what the search has not looked
   /// at tells no configurations apart (templates/space/enumerate.cpp).
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    warp_rules(p, rules);
+    warp_rules(problem, p, rules);
     if (!rules.ok()) return;  // threads() is only right for whole warps.
     warps_k_rules(problem, p, device, rules);
     block_rules(problem, p, rules);
@@ -61,7 +61,9 @@ struct Simt {
     group_rules(problem, p, device, rules);
   }
 
-  static void warp_rules(const Params& p, Rules& rules) {
+  static void warp_rules(const Problem& problem, const Params& p, Rules& rules) {
+    rules.worth((p.bm > 16 || problem.m <= 16) && (p.bn > 16 || problem.n <= 16),
+                "tiles of 16 rows or columns are for as few");
     rules.must(p.bm % (p.tm * (32 / p.lanes_n)) == 0, "a warp's rows divide BM");
     rules.must(p.bn % (p.tn * p.lanes_n) == 0, "a warp's columns divide BN");
   }

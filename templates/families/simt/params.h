@@ -12,8 +12,8 @@ struct SimtParams {
 
 inline const ParamTable<SimtParams>& simt_params() {
   static const ParamTable<SimtParams> rows = {
-      {"BM", &SimtParams::bm, {32, 64, 96, 128, 192, 256}, "rows of C per block"},
-      {"BN", &SimtParams::bn, {32, 64, 96, 128, 192, 256}, "columns of C per block"},
+      {"BM", &SimtParams::bm, {16, 32, 64, 96, 128, 192, 256}, "rows of C per block"},
+      {"BN", &SimtParams::bn, {16, 32, 64, 96, 128, 192, 256}, "columns of C per block"},
       {"BK", &SimtParams::bk, {8, 16, 32, 64}, "steps along k per stage"},
       {"TM", &SimtParams::tm, {2, 4, 8, 16}, "rows of C per thread"},
       {"TN", &SimtParams::tn, {2, 4, 8, 16}, "columns of C per thread"},
