@@ -75,8 +75,6 @@ int unaligned_operands(const Problem& problem) {
   return unaligned(a) + unaligned(b) + unaligned(c);
 }
 
-bool is_of_tensor_cores(Precision precision) { return traits(precision).unit != core_unit(precision); }
-
 /// The octaves of the bytes to which all rows are aligned, from 16 bytes to a line.
 double row_octaves(const StoredShape& shape, int element_bytes) {
   const auto aligned = std::max<std::int64_t>(row_alignment(shape, element_bytes), kAlignments.back());
@@ -90,8 +88,8 @@ MeasuredTimes::Place MeasuredTimes::place_of(const Problem& problem) {
   const Octaves at = octaves_of(problem);
   Place place{at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit,
               kOperandDistance * unaligned_operands(problem)};
-  if (!is_of_tensor_cores(problem.precision)) return place;
   const PrecisionTraits& types = traits(problem.precision);
+  if (!is_of_tensor_cores(types)) return place;
   place[4] = kReadDistance * row_octaves(stored_a(problem), types.a.bytes);
   place[5] = kReadDistance * row_octaves(stored_b(problem), types.b.bytes);
   place[6] = kWrittenDistance * row_octaves({problem.m, problem.n}, types.c.bytes);
@@ -206,7 +204,7 @@ MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
     }
   }
   if (weights > 0) around.common_error_ /= weights;
-  around.common_weight_ = is_of_tensor_cores(problem.precision) ? kTensorCommonWeight : kCommonWeight;
+  around.common_weight_ = is_of_tensor_cores(traits(problem.precision)) ? kTensorCommonWeight : kCommonWeight;
   return around;
 }
 

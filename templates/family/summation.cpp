@@ -44,7 +44,7 @@ std::string_view name_of(Summation::Adder adder) {
 /// Whether tensor cores add up invariant products. An emulation falls back to CUDA cores at times.
 bool by_tensor_cores(Precision precision, int compute_capability) {
   const PrecisionTraits& types = traits(precision);
-  return types.unit_products == 1 && types.unit != core_unit(precision) && compute_capability >= 75 &&
+  return types.unit_products == 1 && is_of_tensor_cores(types) && compute_capability >= 75 &&
          nearest_architecture(compute_capability).rates[static_cast<std::size_t>(types.unit)] > 0;
 }
 

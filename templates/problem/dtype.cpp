@@ -87,4 +87,6 @@ Unit core_unit(Precision precision) {
   return accumulator.format == NumberFormat::f64 ? Unit::core_fp64 : Unit::core_fp32;
 }
 
+bool is_of_tensor_cores(const PrecisionTraits& types) { return types.unit != core_unit(types.precision); }
+
 }  // namespace mmtune

@@ -72,4 +72,7 @@ bool multiplies_narrow_floats(const PrecisionTraits& types);
 /// them have.
 Unit core_unit(Precision precision);
 
+/// Whether the precision's row names tensor cores.
+bool is_of_tensor_cores(const PrecisionTraits& types);
+
 }  // namespace mmtune

@@ -32,9 +32,8 @@ void settle(std::vector<Stopwatch>& watches) {
 }  // namespace
 
 bool is_heavy(const Problem& problem, double call_us) {
-  const Unit unit = traits(problem.precision).unit;
   const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
-  return call_us >= kHeavy_us && unit != Unit::core_fp32 && unit != Unit::core_int32 &&
+  return call_us >= kHeavy_us && is_of_tensor_cores(traits(problem.precision)) &&
          flops(problem) >= kHeavyIntensity * (m * k + k * n + m * n);
 }
 

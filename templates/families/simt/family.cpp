@@ -28,6 +28,7 @@ struct Simt {
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 1024;
 
+  static constexpr int kNarrowTile = 16;   ///< the rows or columns of the narrowest tiles
   static constexpr int kFewThreads = 128;  ///< one warp for each scheduler of an SM
   /// Columns of tiles: as many share a row of A as rows of GROUP share B.
   static constexpr std::int64_t kFewColumns = 8;
@@ -62,7 +63,7 @@ struct Simt {
   }
 
   static void warp_rules(const Problem& problem, const Params& p, Rules& rules) {
-    rules.worth((p.bm > 16 || problem.m <= 16) && (p.bn > 16 || problem.n <= 16),
+    rules.worth((p.bm > kNarrowTile || problem.m <= kNarrowTile) && (p.bn > kNarrowTile || problem.n <= kNarrowTile),
                 "tiles of 16 rows or columns are for as few");
     rules.must(p.bm % (p.tm * (32 / p.lanes_n)) == 0, "a warp's rows divide BM");
     rules.must(p.bn % (p.tn * p.lanes_n) == 0, "a warp's columns divide BN");

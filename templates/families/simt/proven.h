@@ -1,6 +1,7 @@
 // Configurations of `simt` that won somewhere, by problem: fp32 and others on an NVIDIA H200 with NVRTC 13.0
-// (bench/results/nvidia-h200 and the exhaustive runs of docs/lab/2026-11-23-search.md), those with WARPS_K on an H100
-// (docs/lab/2026-11-27-warps-along-k.md). Several of a problem were about as fast.
+// (bench/results/nvidia-h200 and the exhaustive runs of docs/lab/2026-11-23-search.md), those with WARPS_K and that of
+// 8192x8192x64 on an H100 (docs/lab/2026-11-27-warps-along-k.md, docs/lab/2026-11-28-nearest-first.md). Several of a
+// problem were about as fast.
 #pragma once
 
 #include "templates/family/family.h"
