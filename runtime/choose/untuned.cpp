@@ -4,19 +4,25 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "runtime/choose/nearest.h"
 #include "templates/family/families.h"
 #include "templates/model/cost.h"
+#include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 #include "templates/space/space.h"
 
 namespace mmtune {
 namespace {
 
-constexpr double kProvenIsWorth = 1.5;  // the factor by which a proven configuration may be slower by the model
+// Both are by the times of past searches: docs/lab/2026-11-28-untuned.md.
+constexpr std::size_t kNearest = 12;     // the proven configurations among which the model chooses
+constexpr double kProvenIsWorth = 1.05;  // the factor by which the one chosen may be slower by the model than others
+
 constexpr std::size_t kLookedAt = 256;  // the number of a family's configurations that are looked at for a batch
 constexpr std::int64_t kFlat = 64;      // rows below which a product alone asks for other kernels than the stacked one
 
@@ -73,23 +79,54 @@ Pick model_pick(const Family& family, const Problem& problem, const DeviceSpec& 
   return pick;
 }
 
-/// The family's proven configuration of the nearest problem that can run this one, with the SPLIT that suits this one.
-std::optional<std::pair<double, Pick>> nearest_proven(const Family& family, const Problem& problem,
-                                                      const DeviceSpec& device, std::int64_t products) {
-  std::optional<std::pair<double, Pick>> nearest;
-  for (const Proven& each : family.proven()) {
-    if (each.precision != problem.precision) continue;
-    Problem where = problem;
-    std::tie(where.m, where.n, where.k) = std::tie(each.m, each.n, each.k);
-    const double away = distance(problem, where);
-    if (nearest && nearest->first <= away) continue;
-    Config config = family.with_defaults(Config::parse(each.config), problem);
-    if (!family.broken_rule(problem, config, device).empty()) continue;
-    config = KernelModel(family, config, problem, device, 0).fitted(family, config, problem, device, products);
-    const auto plan = family.legal_plan(problem, config, device);
-    if (plan) nearest.emplace(away, timed(family, std::move(config), *plan, problem, device, products));
+/// A proven configuration, and how far the problem is for which it is.
+struct Near {
+  double away;
+  const Family* family;
+  std::string_view config;
+};
+
+/// All that families have proven for the precision and those alike, that of the nearest problems first.
+std::vector<Near> proven_near(const Problem& problem) {
+  std::vector<Near> near;
+  for (const Family* family : families()) {
+    if (!family->competes()) continue;
+    for (const Proven& each : family->proven()) {
+      if (!are_alike(each.precision, problem.precision)) continue;
+      Problem where = problem;
+      std::tie(where.m, where.n, where.k) = std::tie(each.m, each.n, each.k);
+      near.push_back({distance(problem, where), family, each.config});
+    }
   }
-  return nearest;
+  std::stable_sort(near.begin(), near.end(), [](const Near& x, const Near& y) { return x.away < y.away; });
+  return near;
+}
+
+/// The proven configuration with the SPLIT that suits the problem; nothing if it can't run it.
+std::optional<Pick> fitted_pick(const Near& near, const Problem& problem, const DeviceSpec& device,
+                                std::int64_t products) {
+  const Family& family = *near.family;
+  Config config = family.with_defaults(Config::parse(near.config), problem);
+  if (!family.broken_rule(problem, config, device).empty()) return std::nullopt;
+  config = KernelModel(family, config, problem, device, 0).fitted(family, config, problem, device, products);
+  const auto plan = family.legal_plan(problem, config, device);
+  if (!plan) return std::nullopt;
+  return timed(family, std::move(config), *plan, problem, device, products);
+}
+
+/// Of the kNearest proven configurations that can run the problem the one that the model expects to be the fastest;
+/// infinitely slow if there is none.
+Pick proven_pick(const Problem& problem, const DeviceSpec& device, std::int64_t products) {
+  Pick fastest;
+  std::size_t left = kNearest;
+  for (const Near& near : proven_near(problem)) {
+    if (left == 0) break;
+    auto pick = fitted_pick(near, problem, device, products);
+    if (!pick) continue;
+    --left;
+    if (pick->model_us < fastest.model_us) fastest = *std::move(pick);
+  }
+  return fastest;
 }
 
 Choice choice_of(const Pick& pick, const Problem& problem, const DeviceSpec& device, std::int64_t products,
@@ -111,17 +148,15 @@ Choice choice_of(const Pick& pick, const Problem& problem, const DeviceSpec& dev
 std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& device, std::int64_t products) {
   const Problem problem = with_depth(given);
   Pick pick;
-  std::optional<std::pair<double, Pick>> proven;
   for (const Family* family : families()) {
     if (!family->competes()) continue;
     Pick own = model_pick(*family, problem, device, products);
     if (own.model_us < pick.model_us) pick = std::move(own);
-    auto near = nearest_proven(*family, problem, device, products);
-    if (near && (!proven || near->first < proven->first)) proven = std::move(near);
   }
   std::string_view what = "what the model expects to be the fastest";
-  if (proven && proven->second.model_us <= pick.model_us * kProvenIsWorth) {
-    pick = std::move(proven->second);
+  Pick proven = proven_pick(problem, device, products);
+  if (proven.family != nullptr && proven.model_us <= pick.model_us * kProvenIsWorth) {
+    pick = std::move(proven);
     what = "a configuration that is proven elsewhere";
   }
   if (pick.family == nullptr) return std::nullopt;

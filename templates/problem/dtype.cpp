@@ -1,5 +1,7 @@
 #include "templates/problem/dtype.h"
 
+#include <tuple>
+
 namespace mmtune {
 namespace {
 
@@ -74,6 +76,16 @@ static_assert(in_order(), "every precision has a row, at the place that its numb
 }  // namespace
 
 const PrecisionTraits& traits(Precision precision) { return kTraits[static_cast<std::size_t>(precision)]; }
+
+bool are_alike(Precision x, Precision y) {
+  const auto kind = [](Precision precision) {
+    const PrecisionTraits& types = traits(precision);
+    const Unit unit = types.unit == Unit::tensor_bf16 ? Unit::tensor_fp16 : types.unit;
+    return std::tuple(types.a.bytes, types.b.bytes, types.accumulator.format, types.arithmetic.promotion_steps, unit,
+                      types.unit_products);
+  };
+  return kind(x) == kind(y);
+}
 
 bool multiplies_narrow_floats(const PrecisionTraits& types) {
   const Unit unit = types.unit;

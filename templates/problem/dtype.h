@@ -65,6 +65,10 @@ struct PrecisionTraits {
 /// Never fails: every Precision has traits.
 const PrecisionTraits& traits(Precision precision);
 
+/// Whether a kernel takes the same time in both precisions, or nearly: what it fetches, multiplies and adds is as
+/// large, and as fast.
+bool are_alike(Precision x, Precision y);
+
 /// Whether each product is one of tensor cores that multiply floating point of 16 or 8 bits.
 bool multiplies_narrow_floats(const PrecisionTraits& types);
 

@@ -4,9 +4,15 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <limits>
+#include <set>
+#include <string>
+#include <tuple>
 
 #include "runtime/base/log.h"
 #include "runtime/choose/kernel_model.h"
+#include "runtime/choose/nearest.h"
+#include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/model/cost.h"
 #include "tests/api/fixture.h"
@@ -45,6 +51,45 @@ TEST(Untuned, WhatIsProvenGoesBeforeTheModel) {
   EXPECT_THAT(choice->why, HasSubstr("proven elsewhere"));
   EXPECT_EQ(choice->match, Match::predicted);
   EXPECT_GT(choice->expected_us, 0);
+}
+
+TEST(Untuned, PrecisionsInWhichKernelsTakeTheSameTimeShareWhatIsProven) {
+  const DeviceSpec device = catalog_gpu("h100");
+  for (const auto& [m, n, k] : {std::array{64, 37888, 3584}, {512, 51200, 5120}, {4096, 3584, 4608}}) {
+    const auto bf16 = untuned_choice(packed_problem(Precision::bf16, Layout::nt, m, n, k), device);
+    const auto fp16 = untuned_choice(packed_problem(Precision::fp16, Layout::nt, m, n, k), device);
+    ASSERT_TRUE(bf16 && fp16);
+    EXPECT_THAT(fp16->why, HasSubstr("proven elsewhere")) << m;
+    EXPECT_EQ(fp16->config, bf16->config) << m;
+  }
+}
+
+TEST(Untuned, OfWhatIsProvenNearByTheModelChooses) {
+  const DeviceSpec device = catalog_gpu("h100");
+  const Family& family = family_named("wgmma");
+  int others = 0;  // the number of sizes at which another than what is proven for the nearest problem is taken
+  for (const auto& [m, n, k] : {std::array{16, 37888, 3584}, {48, 5120, 6400}, {24, 12800, 5120}}) {
+    const Problem problem = packed_problem(Precision::bf16, Layout::nt, m, n, k);
+    const auto choice = untuned_choice(problem, device);
+    ASSERT_TRUE(choice);
+    if (choice->why.find("proven elsewhere") == std::string::npos) continue;
+    Problem where = problem;
+    double least = std::numeric_limits<double>::infinity();
+    std::set<std::string> nearest;  // their configurations
+    for (const Proven& each : family.proven()) {
+      std::tie(where.m, where.n, where.k) = std::tie(each.m, each.n, each.k);
+      if (each.precision != problem.precision || distance(problem, where) > least) continue;
+      Config config = family.with_defaults(Config::parse(each.config), problem);
+      if (!family.legal_plan(problem, config, device)) continue;
+      config = KernelModel(family, config, problem, device, 0).fitted(family, config, problem, device);
+      if (distance(problem, where) < least) nearest.clear();
+      least = distance(problem, where);
+      nearest.insert(config.text());
+      EXPECT_LE(choice->expected_us, predict(problem, *family.legal_plan(problem, config, device), device, 0).time_us);
+    }
+    others += nearest.count(choice->config.text()) == 0 ? 1 : 0;
+  }
+  EXPECT_GT(others, 0) << "or the nearest is always taken";
 }
 
 TEST(Untuned, WhatIsProvenHasTheSplitThatSuitsTheSize) {

@@ -19,18 +19,6 @@ Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
   return {describe(candidate, trial.key.problem, device), trial.timing.median_us};
 }
 
-/// Whether a kernel takes the same time in both precisions, or nearly: what it fetches, multiplies and adds is as
-/// large, and as fast.
-bool are_alike(Precision x, Precision y) {
-  const auto kind = [](Precision precision) {
-    const PrecisionTraits& types = traits(precision);
-    const Unit unit = types.unit == Unit::tensor_bf16 ? Unit::tensor_fp16 : types.unit;
-    return std::tuple(types.a.bytes, types.b.bytes, types.accumulator.format, types.arithmetic.promotion_steps, unit,
-                      types.unit_products);
-  };
-  return kind(x) == kind(y);
-}
-
 /// Whether the same tiles are right in both, of some sizes: tensor cores multiply 16 and 8 bits of floating point
 /// alike, twice as many of the latter at once.
 bool are_related(Precision x, Precision y) {
