@@ -132,7 +132,7 @@ def against_cublas(folder):
 
     picture = Picture()
     picture.heading("fp32 against cuBLAS",
-                    "Speed of mmtune over that of the better of cublasGemmEx and cublasLt's best of eight: right of 1 mmtune "
+                    "Speed of mmtune over that of the better of cublasGemmEx and cublasLt's best of sixteen: right of 1 mmtune "
                     "is faster")
     top = picture.y
     for before, row in zip([None] + rows, rows):
