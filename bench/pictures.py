@@ -132,8 +132,8 @@ def against_cublas(folder):
 
     picture = Picture()
     picture.heading("fp32 against cuBLAS",
-                    "Speed of mmtune over that of the better of cublasGemmEx and cublasLt's best of sixteen: right of 1 mmtune "
-                    "is faster")
+                    "Speed of mmtune over that of the better of cublasGemmEx and cublasLt's best of sixteen: right of 1 "
+                    "mmtune is faster")
     top = picture.y
     for before, row in zip([None] + rows, rows):
         if before and before["set"] != row["set"]:

@@ -102,15 +102,14 @@ std::vector<Near> proven_near(const Problem& problem) {
   return near;
 }
 
-/// The proven configuration with the SPLIT that suits the problem; nothing if it can't run it.
-std::optional<Pick> fitted_pick(const Near& near, const Problem& problem, const DeviceSpec& device,
-                                std::int64_t products) {
+/// The proven configuration with the SPLIT that suits the problem; infinitely slow if it can't run it.
+Pick fitted_pick(const Near& near, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
   const Family& family = *near.family;
   Config config = family.with_defaults(Config::parse(near.config), problem);
-  if (!family.broken_rule(problem, config, device).empty()) return std::nullopt;
+  if (!family.broken_rule(problem, config, device).empty()) return {};
   config = KernelModel(family, config, problem, device, 0).fitted(family, config, problem, device, products);
   const auto plan = family.legal_plan(problem, config, device);
-  if (!plan) return std::nullopt;
+  if (!plan) return {};
   return timed(family, std::move(config), *plan, problem, device, products);
 }
 
@@ -121,10 +120,10 @@ Pick proven_pick(const Problem& problem, const DeviceSpec& device, std::int64_t 
   std::size_t left = kNearest;
   for (const Near& near : proven_near(problem)) {
     if (left == 0) break;
-    auto pick = fitted_pick(near, problem, device, products);
-    if (!pick) continue;
+    Pick pick = fitted_pick(near, problem, device, products);
+    if (pick.family == nullptr) continue;
     --left;
-    if (pick->model_us < fastest.model_us) fastest = *std::move(pick);
+    if (pick.model_us < fastest.model_us) fastest = std::move(pick);
   }
   return fastest;
 }
@@ -155,7 +154,7 @@ std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& dev
   }
   std::string_view what = "what the model expects to be the fastest";
   Pick proven = proven_pick(problem, device, products);
-  if (proven.family != nullptr && proven.model_us <= pick.model_us * kProvenIsWorth) {
+  if (proven.model_us <= pick.model_us * kProvenIsWorth) {
     pick = std::move(proven);
     what = "a configuration that is proven elsewhere";
   }
