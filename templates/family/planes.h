@@ -141,8 +141,7 @@ struct PlaneFamily {
                          .base = planes,
                          .format = MapFormat::bits16,
                          .dimensions = {{problem.k, p.bk}, {rows, box_rows, row}},
-                         .swizzle_bytes = p.bk * kPartBytes,
-                         .l2_promotion_bytes = kLine});
+                         .swizzle_bytes = p.bk * kPartBytes});
   }
 
   static WorkEstimate estimate(const Params& p, const DeviceSpec& device, Unit unit) {

@@ -46,7 +46,7 @@ struct TensorMapSpec {
   std::vector<MapDimension> dimensions = {};  ///< one to five, the contiguous one first
   int swizzle_bytes = 0;  ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory, as wide as a box
   bool fills_with_nan = false;   ///< whether what lies outside arrives as NaN
-  int l2_promotion_bytes = 256;  ///< the bytes that L2 fetches at least: 0, 64, 128 or 256
+  int l2_promotion_bytes = 128;  ///< the bytes that L2 fetches at least: 0, 64, 128 or 256
 
   friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
 };

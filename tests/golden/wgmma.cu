@@ -25,6 +25,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int CLUSTER_M = 1;
 [[maybe_unused]] constexpr int CLUSTER_N = 1;
 [[maybe_unused]] constexpr int GROUP = 0;
+[[maybe_unused]] constexpr int FETCH = 0;
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr int STORE_BUFFERS = 2;
 [[maybe_unused]] constexpr int ADDERS = 1;

@@ -24,8 +24,8 @@ inline bool lets_in_late(const Problem& problem, const Params& p, const DeviceSp
 }
 
 /// The stages that blocks may prefetch before the call before has ended. In one row or column of tiles each asks for
-/// what memory brings to its SM meanwhile, by pairs of stages, which L2 fetches together. Else the first blocks ask for
-/// others, too, and begin later the more that is. Copies (PACK) are only written meanwhile.
+/// what memory brings to its SM meanwhile. Else the first blocks ask for others, too, and begin later the more that is.
+/// Copies (PACK) are only written meanwhile.
 inline std::int64_t prefetched_stages(const Problem& problem, const Params& p, const DeviceSpec& device,
                                       std::int64_t blocks) {
   if (p.pack == 1 || (is_followed_early(p) && !lets_in_late(problem, p, device, blocks))) return 0;
@@ -35,7 +35,7 @@ inline std::int64_t prefetched_stages(const Problem& problem, const Params& p, c
   if (rows == 1 || columns == 1) {
     const int lines = rows == 1 ? p.bn / p.cluster_m : p.bm / p.cluster_n;
     const double most = numbers.memory_idle_us * bytes_per_us / device.sm_count / (lines * kLine);
-    return std::min<std::int64_t>(kMostStages, 2 * std::lround(most / 2));
+    return std::min<std::int64_t>(kMostStages, std::lround(most));
   }
   const std::int64_t lines = std::min(blocks, rows * p.split) * p.bm + std::min(blocks, columns * p.split) * p.bn;
   const double most = numbers.first_blocks_us * bytes_per_us / static_cast<double>(lines * kLine);

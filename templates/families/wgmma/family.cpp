@@ -27,8 +27,7 @@ struct Wgmma {
   static constexpr std::string_view kSummary =
       "Hopper's tensor cores: warpgroup multiplication from a TMA pipeline, clusters with multicast, persistent blocks";
 
-  static constexpr int kMostBox = 256;    ///< the rows that the accelerator copies at once
-  static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
+  static constexpr int kMostBox = 256;  ///< the rows that the accelerator copies at once
   static constexpr int kPackThreads = 256;
   static constexpr int kPackTile = 64;   ///< the rows and columns that a block of pack() transposes
   static constexpr int kUnitBytes = 16;  ///< the bytes that a thread of pack() copies at once, but where it transposes
@@ -58,6 +57,7 @@ struct Wgmma {
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2}, "blocks that share an SM, which the program leaves room for"},
         {"OWN_PARTS", &Params::own_parts, {1, 2}, "parts of k that a block adds up one after the other"},
         {"LATE", &Params::late, {0, 1}, "1: the next call is let in after the last results, not before them"},
+        {"FETCH", &Params::fetch, {128, 256}, "bytes that L2 fetches at least of an operand"},
     };
     return rows;
   }
@@ -105,6 +105,7 @@ struct Wgmma {
     return {{"CLUSTER_M", p.cluster_m > 1 ? kAtLaunch : 1},
             {"CLUSTER_N", p.cluster_n > 1 ? kAtLaunch : 1},
             {"GROUP", kAtLaunch},
+            {"FETCH", kAtLaunch},
             {"STAGES", stages(p, device)},
             {"STORE_BUFFERS", store_buffers(p, device)},
             {"ADDERS", adders(p)},
@@ -207,8 +208,8 @@ struct Wgmma {
     gemm.smem_bytes = shared_bytes(p, device);
     const int lines_a = a_along_k(problem, p) ? p.bm : bk(problem);
     const int lines_b = b_along_k(problem, p) ? p.bn : bk(problem);
-    const Arg map_a = add_map(plan, "A", problem, a, line_a(problem, p), lines_a / p.cluster_n);
-    const Arg map_b = add_map(plan, "B", problem, b, line_b(problem, p), lines_b / p.cluster_m);
+    const Arg map_a = add_map(plan, "A", problem, a, line_a(problem, p), lines_a / p.cluster_n, p.fetch);
+    const Arg map_b = add_map(plan, "B", problem, b, line_b(problem, p), lines_b / p.cluster_m, p.fetch);
     gemm.args = result_arguments();
     gemm.pass({partial, Arg::number(p.split).as("parts")});
     gemm.pass({k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
@@ -231,10 +232,9 @@ struct Wgmma {
     return Arg::number(std::numeric_limits<std::uint32_t>::max() / std::max<std::int64_t>(1, number));
   }
 
-  /// Boxes one line wide, of the `lines` that a block fetches, or of half of them. Where rows begin between wide
-  /// fetches into L2, those would bring bytes of other tiles.
+  /// Boxes one line wide, of the `lines` that a block fetches, or of half of them.
   static Arg add_map(LaunchPlan& plan, std::string_view name, const Problem& problem, const Input& input,
-                     int line_bytes, int lines) {
+                     int line_bytes, int lines, int fetch_bytes) {
     return plan.add_map(
         {.name = name,
          .base = input.matrix.address,
@@ -242,7 +242,7 @@ struct Wgmma {
          .dimensions = {{input.shape.columns, line_bytes / input.element_bytes},
                         {input.shape.rows, lines > kMostBox ? lines / 2 : lines, input.row}},
          .swizzle_bytes = line_bytes,
-         .l2_promotion_bytes = input.shape.columns * input.element_bytes % kWideFetch == 0 ? kWideFetch : kLine});
+         .l2_promotion_bytes = fetch_bytes});
   }
 
   static std::span<const Proven> proven() { return proven_wgmma(); }

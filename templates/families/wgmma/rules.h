@@ -91,6 +91,10 @@ inline void size_rules(const Problem& problem, const Params& p, const DeviceSpec
   const bool is_short = std::min(problem.m, problem.n) <= kFragment || steps <= kFewSteps * p.split;
   rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short,
               "blocks share an SM where they outnumber SMs, or where products are short");
+  // Measured: docs/lab/2026-11-28-fetches.md.
+  const std::int64_t longer = std::max(problem.m, problem.n) * problem.k * traits(problem.precision).a.bytes;
+  rules.worth(p.fetch == kLine || (std::min(problem.m, problem.n) <= kFragment && longer > device.l2_bytes),
+              "fetches of two lines are for few rows or columns of C, and an operand that L2 does not hold");
   rules.worth(p.own_parts == 1 || problem.invariant, "OWN_PARTS are for invariant products");
   const bool is_one_wave =
       tiles <= device.sm_count && steps >= kManySteps && std::min(problem.m, problem.n) > 2 * kFragment;

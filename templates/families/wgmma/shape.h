@@ -14,7 +14,7 @@ namespace mmtune::wgmma_shape {
 
 struct Params {
   Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0},
-      reduce{0}, stream{0}, min_blocks{1}, own_parts{1}, late{0};
+      reduce{0}, stream{0}, min_blocks{1}, own_parts{1}, late{0}, fetch{128};
 };
 
 inline constexpr int kLine = 128;       ///< the bytes of a line of a tile in shared memory

@@ -96,8 +96,7 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
                          .base = Arg::operand(Operand::b),
                          .format = MapFormat::bits32,
                          .dimensions = dimensions,
-                         .swizzle_bytes = kLine,
-                         .l2_promotion_bytes = kLine});
+                         .swizzle_bytes = kLine});
   }
 
   static LaunchStep split_step(const Problem& problem, Arg copy, Arg planes) {
