@@ -93,12 +93,19 @@ inline int part_registers(const Problem& problem, const Params& p) {
 /// The registers that ptxas asks for beside the sums of an instruction (error C7602, CUDA 13.0).
 inline constexpr int kBesideSums = 26;
 
+inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
+
 /// The registers of a thread when its block begins. The producer then gives some of its own to the consumers.
 inline int registers_at_first(const Params& p, const DeviceSpec& device) {
   return device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8;
 }
 inline int producer_registers(const Problem& problem, const Params& p) {
   if (p.consumers == 3) return 32;
+  // A producer that shares both operands, or lines along m or n, needs up to six registers more than 24. Consumers with
+  // 192 sums have enough with what 40 leave them (ptxas, CUDA 13.0).
+  const bool is_along_k = a_along_k(problem, p) && b_along_k(problem, p);
+  const bool shares_much = (p.cluster_m > 1 && p.cluster_n > 1) || (cluster(p) > 1 && !is_along_k);
+  if (shares_much && p.own_parts == 1 && traits(problem.precision).a.bytes <= 2) return 40;
   return part_registers(problem, p) > 160 || (p.consumers > 1 && p.min_blocks > 1) ? 24 : 40;
 }
 inline int consumer_registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -111,8 +118,6 @@ inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks
 /// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
 /// Else the launch says when they are let in (LATE).
 inline bool is_followed_early(const Params& p) { return p.min_blocks > 1 || (p.split > 1 && p.reduce == 0); }
-
-inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 
 /// Bytes of struct Shared in wgmma_tile.cuh: the stages, `buffers` slices of every consumer's results, unless other
 /// blocks have a part of them, two barriers a stage, and what these hand over, with its barrier.

@@ -13,6 +13,7 @@
 #include <random>
 #include <string_view>
 #include <thread>
+#include <tuple>
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
@@ -275,6 +276,34 @@ TEST_P(CompileFamilies, RandomConfigurationsWhichWaitBeforeTheyTouchMemory) {
   EXPECT_GE(read, overlapping_cases(GetParam()));
   for (const std::string& text : complaints(cases, CompileFor::speed)) ADD_FAILURE() << text;
   if (read > 0 && !is_known_) GTEST_SKIP() << "NVRTC " << nvrtc_->version() << " may make other machine code";
+}
+
+class CompileClusters : public test::NvrtcTest {};
+
+// Producers of the largest tiles have the fewest registers, and the most to fetch where blocks share operands.
+TEST_F(CompileClusters, OfTheLargestTilesSpillNothing) {
+  constexpr std::tuple<Precision, Layout, std::string_view> kCases[] = {
+      {Precision::bf16, Layout::nn, "BM=128 BN=192 PINGPONG=1 CLUSTER_M=2 CLUSTER_N=1"},
+      {Precision::bf16, Layout::tn, "BM=256 BN=192 CLUSTER_M=2 CLUSTER_N=2"},
+      {Precision::fp16, Layout::tt, "BM=192 BN=128 PINGPONG=1 CLUSTER_M=1 CLUSTER_N=2"},
+      {Precision::bf16, Layout::nt, "BM=128 BN=176 PINGPONG=1 CLUSTER_M=4 CLUSTER_N=2"},
+      {Precision::e4m3_bf16, Layout::nt, "BM=128 BN=192 CLUSTER_M=2 CLUSTER_N=4"}};
+  const Family& wgmma = family_named("wgmma");
+  const DeviceSpec& gpu = catalog_gpu("h200");
+  const CompileTarget target = compile_target(gpu, nvrtc_->supported());
+  for (const auto& [precision, layout, settings] : kCases) {
+    const Problem problem = packed_problem(precision, layout, 4096, 4608, 3584);
+    const Config config = wgmma.with_defaults(wgmma.parse(settings), problem);
+    ASSERT_EQ(wgmma.broken_rule(problem, config, gpu), "") << settings;
+    const TemplateFiles& files = TemplateFiles::embedded();
+    const LaunchPlan plan = wgmma.plan(problem, config, gpu);
+    const Compilation compilation =
+        nvrtc_->compile(render(files, wgmma, problem, config, plan, target.compute_capability), files, target);
+    ASSERT_TRUE(compilation.ok()) << compilation.log;
+    for (const KernelResources& kernel : compilation.kernels) {
+      EXPECT_EQ(kernel.spill_bytes, 0) << to_string(problem) << ' ' << config.text();
+    }
+  }
 }
 
 }  // namespace
