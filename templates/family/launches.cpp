@@ -34,7 +34,7 @@ std::vector<Config> with_other_clusters(const Family& family, const Config& conf
     for (const int value : family.params()[position].values) {
       Config other = config;
       other.set(position, value);
-      if (main_step(family.plan(problem, other, device)).cluster == main_step(plan).cluster) continue;
+      if (other == config || family.plan(problem, other, device).work.group != plan.work.group) continue;
       for (std::size_t i = 0; i < known; ++i) {
         all.push_back(all[i]);
         all.back().set(position, value);

@@ -175,8 +175,6 @@ std::vector<Case> further_cases() {
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=224 BN=64 CONSUMERS=1 SPLIT=2 REDUCE=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=320 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=272 CONSUMERS=1"},
-      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=240 BN=64 CONSUMERS=1"},
-      {"wgmma", Precision::fp16, kNt, "BM=64 BN=232 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=272 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=224 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=224 CONSUMERS=1"},  // seven lines of 64 bytes

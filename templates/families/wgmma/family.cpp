@@ -105,7 +105,7 @@ struct Wgmma {
     return {{"CLUSTER_M", p.cluster_m > 1 ? kAtLaunch : 1},
             {"CLUSTER_N", p.cluster_n > 1 ? kAtLaunch : 1},
             {"GROUP", kAtLaunch},
-            {"FETCH", kAtLaunch},
+            {"FETCH", kLine},  // The maps say it. Not kAtLaunch: no prediction depends on it, so that none is weighed.
             {"STAGES", stages(p, device)},
             {"STORE_BUFFERS", store_buffers(p, device)},
             {"ADDERS", adders(p)},

@@ -198,6 +198,13 @@ std::string complaint_of_overlap(const std::vector<MachineInstruction>& instruct
   return wait < access ? "" : "it begins too early";
 }
 
+Compilation compiled(const Nvrtc& nvrtc, const Compile& c) {
+  const CompileTarget target = compile_target(*c.gpu, nvrtc.supported());
+  const TemplateFiles& files = TemplateFiles::embedded();
+  return nvrtc.compile(render(files, *c.family, c.problem, c.config, c.plan(), target.compute_capability, c.fusion),
+                       files, target);
+}
+
 class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterface<Amount> {
  protected:
   void SetUp() override {
@@ -210,14 +217,11 @@ class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterfa
     const CompileTarget target = compile_target(*c.gpu, nvrtc_->supported());
     const bool reads = compile_for == CompileFor::speed && is_read(c);
     const Nvrtc& nvrtc = reads ? *nvrtc_ : nvrtc_that_checks(c.family->name(), target);
-    const TemplateFiles& files = TemplateFiles::embedded();
-    const LaunchPlan plan = c.plan();
-    const Source source = render(files, *c.family, c.problem, c.config, plan, target.compute_capability, c.fusion);
-    const Compilation compilation = nvrtc.compile(source, files, target);
+    const Compilation compilation = compiled(nvrtc, c);
     const bool clean = compilation.ok() && compilation.log.find("warning") == std::string::npos;
     if (!clean) return fmt::format("{}\n{}", c.text(), compilation.log);
     if (!reads || !is_known_) return "";
-    const std::string kernel = plan.steps.front().kernel;
+    const std::string kernel = c.plan().steps.front().kernel;
     const std::string overlap = complaint_of_overlap(test::machine_instructions(compilation.cubin, kernel));
     return overlap.empty() ? "" : fmt::format("{}: {}", c.text(), overlap);
   }
@@ -290,19 +294,14 @@ TEST_F(CompileClusters, OfTheLargestTilesSpillNothing) {
       {Precision::e4m3_bf16, Layout::nt, "BM=128 BN=192 CLUSTER_M=2 CLUSTER_N=4"}};
   const Family& wgmma = family_named("wgmma");
   const DeviceSpec& gpu = catalog_gpu("h200");
-  const CompileTarget target = compile_target(gpu, nvrtc_->supported());
   for (const auto& [precision, layout, settings] : kCases) {
     const Problem problem = packed_problem(precision, layout, 4096, 4608, 3584);
     const Config config = wgmma.with_defaults(wgmma.parse(settings), problem);
     ASSERT_EQ(wgmma.broken_rule(problem, config, gpu), "") << settings;
-    const TemplateFiles& files = TemplateFiles::embedded();
-    const LaunchPlan plan = wgmma.plan(problem, config, gpu);
-    const Compilation compilation =
-        nvrtc_->compile(render(files, wgmma, problem, config, plan, target.compute_capability), files, target);
+    const Compile tile{&wgmma, problem, config, &gpu};
+    const Compilation compilation = compiled(*nvrtc_, tile);
     ASSERT_TRUE(compilation.ok()) << compilation.log;
-    for (const KernelResources& kernel : compilation.kernels) {
-      EXPECT_EQ(kernel.spill_bytes, 0) << to_string(problem) << ' ' << config.text();
-    }
+    for (const KernelResources& kernel : compilation.kernels) EXPECT_EQ(kernel.spill_bytes, 0) << tile.text();
   }
 }
 
