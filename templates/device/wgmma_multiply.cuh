@@ -49,12 +49,13 @@ __device__ __forceinline__ void multiply_stage(Sums& sums, u64 rows, u64 columns
       const u64 a = moved(rows, step * ROWS_STEP + f * 64 * LINE);
       const u64 b = moved(columns, step * COLUMNS_STEP);
       if (SETS && step == 0) {
-        multiply_tiles<Kind, N0, false>(&sums[f][0], a, b);
+        multiply_tiles<Kind, FIRST_COLUMNS, false>(&sums[f][0], a, b);
       } else {
-        multiply_tiles<Kind, N0, true>(&sums[f][0], a, b);
+        multiply_tiles<Kind, FIRST_COLUMNS, true>(&sums[f][0], a, b);
       }
-      if constexpr (N1 > 0) {
-        multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], a, moved(columns, step * COLUMNS_STEP + N0 * LINE));
+      if constexpr (SECOND_COLUMNS > 0) {
+        multiply_tiles<Kind, SECOND_COLUMNS, true>(&sums[f][FIRST_COLUMNS / 2], a,
+                                                   moved(columns, step * COLUMNS_STEP + FIRST_COLUMNS * LINE));
       }
     }
   }
@@ -99,9 +100,10 @@ struct Rows {
 #pragma unroll
       for (int f = 0; f < FRAGMENTS; ++f) {
         constexpr int STEP = Kind::K * (LINE / BK);
-        multiply_tiles<Kind, N0, true>(&sums[f][0], at[step][f], moved(columns, step * STEP));
-        if constexpr (N1 > 0) {
-          multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], at[step][f], moved(columns, step * STEP + N0 * LINE));
+        multiply_tiles<Kind, FIRST_COLUMNS, true>(&sums[f][0], at[step][f], moved(columns, step * STEP));
+        if constexpr (SECOND_COLUMNS > 0) {
+          multiply_tiles<Kind, SECOND_COLUMNS, true>(&sums[f][FIRST_COLUMNS / 2], at[step][f],
+                                                     moved(columns, step * STEP + FIRST_COLUMNS * LINE));
         }
       }
     }

@@ -31,10 +31,9 @@ using Kind = Role::Kind;
 constexpr bool SHARES_A = CLUSTER_N == 0, SHARES_B = CLUSTER_M == 0;
 constexpr bool CLUSTERED = SHARES_A || SHARES_B;
 constexpr int WG_ROWS = PINGPONG == 1 ? Role::ROWS : Role::ROWS / CONSUMERS;
-constexpr int FRAGMENTS = (WG_ROWS + 63) / 64;                  // instructions along their rows
-constexpr int N0 = Role::COLUMNS <= 256 ? Role::COLUMNS : 192;  // columns of the first instruction
-constexpr int N1 = Role::COLUMNS - N0;                          // the columns of the second, or 0
-constexpr int STORE_BYTES = 64 * LINE;                          // the bytes of a slice of a consumer's results
+constexpr int FRAGMENTS = (WG_ROWS + 63) / 64;                 // instructions along their rows
+constexpr int SECOND_COLUMNS = Role::COLUMNS - FIRST_COLUMNS;  // the columns of a second instruction, or 0
+constexpr int STORE_BYTES = 64 * LINE;                         // the bytes of a slice of a consumer's results
 
 // What the threads of a block add up, those of a fragment that a tile does not fill included.
 constexpr int BLOCK_SUMS = CONSUMERS * FRAGMENTS * 64 * Role::COLUMNS;
@@ -62,7 +61,7 @@ struct Work {
   int steps;
 };
 
-// What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, first N0 columns, then N1.
+// What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, first FIRST_COLUMNS, then the others.
 constexpr int SUMS = Role::COLUMNS / 2;
 using Sums = Accumulator[FRAGMENTS][SUMS];
 // Whether threads store results from registers: where lines would hold columns of no tile, and few sums of SWAP = 1,

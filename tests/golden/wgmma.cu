@@ -28,6 +28,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int FETCH = 128;
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr int STORE_BUFFERS = 2;
+[[maybe_unused]] constexpr int FIRST_COLUMNS = 128;
 [[maybe_unused]] constexpr int ADDERS = 1;
 [[maybe_unused]] constexpr bool A_ALONG_K = true;
 [[maybe_unused]] constexpr bool B_ALONG_K = false;

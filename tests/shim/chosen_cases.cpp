@@ -176,6 +176,8 @@ std::vector<Case> further_cases() {
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=320 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=272 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=272 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::bf16, kNn, "BM=192 BN=224 CONSUMERS=3"},  // two instructions of a fragment
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=208 BN=192 CONSUMERS=3"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=224 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=224 CONSUMERS=1"},  // seven lines of 64 bytes
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=160 CONSUMERS=1"},

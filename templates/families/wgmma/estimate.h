@@ -43,13 +43,16 @@ inline std::int64_t prefetched_stages(const Problem& problem, const Params& p, c
 }
 
 /// The issue slots of a multiply-add where each stage's sums are added to others in registers: a consumer does that
-/// while the other consumers of its SM multiply, and where it takes longer nothing is multiplied.
+/// while the other consumers of its SM multiply, and where it takes longer nothing is multiplied. Of consumers that
+/// take turns one has no tile where a block has a single one.
 inline double promoting_slots(const Problem& problem, const Params& p, const DeviceSpec& device) {
   const ModelNumbers& numbers = model_numbers(device);
   const double stage = static_cast<double>(p.bm) * p.bn * bk(problem);
   const double multiplied = stage / fma_per_clock_per_sm(device, traits(problem.precision).unit);
   const double added = numbers.wgmma_promotion_clocks * sums(p);
-  const double turn = p.pingpong == 1 ? (multiplied + added) / 2 : (multiplied / p.consumers + added) / p.min_blocks;
+  const int at_once = tiles_of_c(problem, p.bm, p.bn) > device.sm_count ? 2 : 1;
+  const double turn =
+      p.pingpong == 1 ? (multiplied + added) / at_once : (multiplied / p.consumers + added) / p.min_blocks;
   const double issue = device.warp_size * numbers.schedulers * numbers.issues;
   return std::max(multiplied, turn) * issue / stage;
 }
@@ -74,7 +77,7 @@ inline WorkEstimate estimate(const Problem& problem, const Params& p, const Devi
   work.in_place_a = packs_a(problem, p) ? 0 : bytes_a;
   work.in_place_b = packs_b(problem, p) ? 0 : bytes_b;
   // An instruction reads the steps of 64 rows and of its columns, which the accelerator has written.
-  const double width = std::min(columns(p), 256);
+  const double width = columns(p) > first_columns(p, device) ? columns(p) / 2.0 : columns(p);
   work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
                             static_cast<double>(types.a.bytes) / p.bn + static_cast<double>(types.b.bytes) / p.bm;
   work.persistent = p.reduce == 0;

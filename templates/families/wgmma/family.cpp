@@ -108,6 +108,7 @@ struct Wgmma {
             {"FETCH", kLine},  // The maps say it. Not kAtLaunch: no prediction depends on it, so that none is weighed.
             {"STAGES", stages(p, device)},
             {"STORE_BUFFERS", store_buffers(p, device)},
+            {"FIRST_COLUMNS", first_columns(p, device)},
             {"ADDERS", adders(p)},
             {"A_ALONG_K", a_along_k(problem, p)},
             {"B_ALONG_K", b_along_k(problem, p)},

@@ -38,7 +38,7 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
   const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;
   rules.must(p.min_blocks == 1 || (p.consumers < 3 && p.pingpong == 0),
              "blocks that share an SM have at most two consumers, without PINGPONG");
-  const int most = p.consumers == 3                        ? 96
+  const int most = p.consumers == 3                        ? (promotes(problem) ? 96 : 112)
                    : p.min_blocks == 2 && p.consumers == 2 ? 48
                    : p.min_blocks == 2                     ? 128
                    : is_turned                             ? (stores_boxes(problem) ? 160 : 152)

@@ -291,7 +291,9 @@ TEST_F(CompileClusters, OfTheLargestTilesSpillNothing) {
       {Precision::bf16, Layout::tn, "BM=256 BN=192 CLUSTER_M=2 CLUSTER_N=2"},
       {Precision::fp16, Layout::tt, "BM=192 BN=128 PINGPONG=1 CLUSTER_M=1 CLUSTER_N=2"},
       {Precision::bf16, Layout::nt, "BM=128 BN=176 PINGPONG=1 CLUSTER_M=4 CLUSTER_N=2"},
-      {Precision::e4m3_bf16, Layout::nt, "BM=128 BN=192 CLUSTER_M=2 CLUSTER_N=4"}};
+      {Precision::e4m3_bf16, Layout::nt, "BM=128 BN=192 CLUSTER_M=2 CLUSTER_N=4"},
+      {Precision::bf16, Layout::nt, "BM=224 BN=192 CONSUMERS=3 CLUSTER_M=2 CLUSTER_N=2 SWAP=1"},
+      {Precision::fp16_fp32, Layout::nt, "BM=192 BN=224 CONSUMERS=3"}};
   const Family& wgmma = family_named("wgmma");
   const DeviceSpec& gpu = catalog_gpu("h200");
   for (const auto& [precision, layout, settings] : kCases) {
