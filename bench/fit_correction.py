@@ -3,7 +3,8 @@
 
   bench/fit_correction.py MMTUNE TRIALS.csv[.xz]... > correction.inc
 
-TRIALS are what `mmtune show --trials --format csv` wrote on one GPU model, named by --device (default: h100). On stderr:
+TRIALS are what `mmtune show --trials --format csv` wrote on a GPU model, which their folder names (nvidia-h200). Trials
+of before FETCH was a parameter count at sizes of few operations alone: their kernels made L2 fetch 256 bytes. On stderr:
 how much slower than the fastest trial of a size the one is that is expected to be the fastest, at sizes that the fit
 does not know (five parts in turn), before and with the correction. Needs scikit-learn and pandas.
 
@@ -32,23 +33,33 @@ LEAST_WEIGHT = 1e-6  # the penalty leaves smaller ones where a node has no use
 NEAR = 1.5           # trials that take so many times as long as the fastest of their size count for nothing
 LEAST = 3            # nor do sizes with fewer trials
 SCALE = 20           # the network's results are near 1
+FEW = 1e9            # operations of a call that takes so short that what L2 fetches matters little
 
 
-def read(mmtune, device, path):
-    opened = lzma.open(path, "rt") if path.endswith(".xz") else open(path)
-    with opened, tempfile.NamedTemporaryFile("w", suffix=".csv") as known:
-        # What former kernels could do besides is not known any more.
-        lines = [line for line in opened if not line.startswith("#") and "STREAM=1" not in line]
-        known.writelines(line for i, line in enumerate(lines) if i == 0 or ",wgmma," in line)
+def read(mmtune, path):
+    """The trials of the file that count, with what the model is told of them."""
+    with lzma.open(path, "rt") if path.endswith(".xz") else open(path) as opened:
+        lines = [line for line in opened if not line.startswith("#")]
+    trials = pd.read_csv(io.StringIO("".join(lines)), dtype=str, keep_default_na=False)
+    operations = 2 * trials[["m", "n", "k"]].astype(float).prod(axis=1)
+    is_today = trials.config.str.contains("FETCH=") | (operations < FEW)
+    # What former kernels could do besides is not known any more.
+    trials = trials[(trials.family == "wgmma") & is_today & ~trials.config.str.contains("STREAM=1")]
+    if trials.empty:
+        return trials
+    device = pathlib.Path(path).parent.name.removeprefix("nvidia-")
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as known:
+        trials.to_csv(known, index=False)
         known.flush()
         command = [mmtune, "model", "--device", "model:" + device, "--check", known.name, "--inputs", "--format", "csv"]
-        return pd.read_csv(io.StringIO(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+        table = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return pd.read_csv(io.StringIO(table)).assign(device=device)
 
 
 def prepared(trials):
     inputs = [column for column in trials if column.startswith("input_")]
     trials["shape"] = trials[["m", "n", "k"]].astype(str).agg("x".join, axis=1)
-    trials["size"] = trials.precision + trials.layout + trials["shape"]
+    trials["size"] = trials.device + trials.precision + trials.layout + trials["shape"]
     how = {"measured_us": "median", "analytic_us": "first", "shape": "first", **{i: "first" for i in inputs}}
     trials = trials.groupby(["size", "config"], as_index=False).agg(how)
     trials = trials[trials.measured_us < NEAR * trials.groupby("size").measured_us.transform("min")]
@@ -87,10 +98,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mmtune")
     parser.add_argument("trials", nargs="+")
-    parser.add_argument("--device", default="h100")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    trials, inputs = prepared(pd.concat([read(options.mmtune, options.device, path) for path in options.trials]))
+    trials, inputs = prepared(pd.concat([read(options.mmtune, path) for path in options.trials]))
     mean, deviation = trials[inputs].mean().values, trials[inputs].std().values
     deviation[deviation == 0] = 1
     known = (trials[inputs].values - mean) / deviation
@@ -108,7 +118,8 @@ def main():
     weights[0] /= deviation[:, None]
     weights[2] /= SCALE
     biases[2] /= SCALE
-    print("// Written by bench/fit_correction.py from", *(pathlib.Path(path).name for path in options.trials), sep="\n//   ")
+    files = ["/".join(pathlib.Path(path).parts[-2:]) for path in options.trials]
+    print("// Written by bench/fit_correction.py from", *files, sep="\n//   ")
     print(f"constexpr std::size_t kFirstLayer = {LAYERS[0]}, kSecondLayer = {LAYERS[1]};")
     print(layer("kFirst", "kCorrectionInputs", "kFirstLayer", weights[0], biases[0]), end="")
     print(layer("kSecond", "kFirstLayer", "kSecondLayer", weights[1], biases[1]), end="")

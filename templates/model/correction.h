@@ -21,8 +21,8 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
 /// Whether the kernel fits the device, and the network was fitted to such calls: products of 16 or 8 bits with results
 /// of 16 on Hopper's tensor cores, whose operands the accelerator fetches, of rows along k in A and aligned to 16 bytes
 /// in all three matrices, one product a launch, from 48 rows and columns up to 4e11 operations, beyond which hardly a
-/// trial is. The trials are of bf16, fp16 and e4m3_bf16 on H100s; e5m2_bf16 and an H200, whose older trials say so, are
-/// taken to be alike.
+/// trial is. The trials are of bf16, fp16 and e4m3_bf16 on an H200, and of few operations on H100s; e5m2_bf16 is taken
+/// to be alike.
 bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t products);
 
 /// The factor by which such a call takes longer than the model expects, between kLeastCorrection and its inverse.

@@ -45,6 +45,9 @@ constexpr NumberSource kTrials{NumberOrigin::fitted,
 constexpr NumberSource kCovers{NumberOrigin::fitted,
                                "53343 times of 16 bits and 1402 of 8 bits on an H100, 3268 on an H200: "
                                "docs/lab/2026-11-24-model.md#fitted-anew-to-covers"};
+constexpr NumberSource kFetches{NumberOrigin::fitted,
+                                "11200 times of 16 and 8 bits on an H200: "
+                                "docs/lab/2026-11-24-model.md#fitted-to-fetches-of-128-bytes"};
 constexpr NumberSource kServing{NumberOrigin::fitted,
                                 "6294 times of wgmma on an H100 and 2193 on an H200, those of "
                                 "bench/results/nvidia-h100/*_trials.csv.xz and "
