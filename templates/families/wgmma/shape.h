@@ -99,15 +99,6 @@ inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 inline int registers_at_first(const Params& p, const DeviceSpec& device) {
   return device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8;
 }
-/// The columns of a fragment's first instruction. It has all of the tile's where it may, and where their sums fit the
-/// registers that its block begins with; else a second instruction has the others.
-inline int first_columns(const Params& p, const DeviceSpec& device) {
-  constexpr int kMost = 256;
-  constexpr int kFirst = 128;  // whole lines; about half of the tiles that two have
-  const bool fits = columns(p) <= kMost && columns(p) / 2 + kBesideSums <= registers_at_first(p, device);
-  return fits || p.min_blocks > 1 ? columns(p) : kFirst;
-}
-
 inline int producer_registers(const Problem& problem, const Params& p) {
   if (p.consumers == 3) return 32;
   // A producer that shares both operands, or lines along m or n, needs up to six registers more than 24. Consumers with
@@ -123,6 +114,15 @@ inline int consumer_registers(const Problem& problem, const Params& p, const Dev
 }
 /// Whether it does: one consumer that has the SM for itself begins with all that it can have.
 inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks > 1; }
+
+/// The columns of a fragment's first instruction. It has all of the tile's where it may, and where their sums fit the
+/// registers that its block begins with; else a second instruction has the others.
+inline int first_columns(const Params& p, const DeviceSpec& device) {
+  constexpr int kMost = 256;
+  constexpr int kFirst = 128;  // whole lines; about half of the tiles that two have
+  const bool fits = columns(p) <= kMost && columns(p) / 2 + kBesideSums <= registers_at_first(p, device);
+  return fits || p.min_blocks > 1 ? columns(p) : kFirst;
+}
 
 /// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
 /// Else the launch says when they are let in (LATE).

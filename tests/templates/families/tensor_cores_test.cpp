@@ -119,6 +119,15 @@ TEST(Wgmma, SumsThatOneConsumerPromotesKeepTheTensorCoresWaiting) {
   EXPECT_GT(slots(Precision::e4m3_bf16, kOne), 1.3 * slots(Precision::e4m3_bf16, kTwo));
 }
 
+TEST(Wgmma, ConsumersThatTakeTurnsPromoteBesideEachOtherWhereBothHaveTiles) {
+  const auto slots = [](std::int64_t n) {
+    const Problem problem = packed_problem(Precision::e4m3_bf16, Layout::nt, 512, n, 4096);
+    return plan_of("wgmma", problem, "BM=64 BN=192 CONSUMERS=2 PINGPONG=1 SWAP=0 GROUP=1").work.issue_slots_per_fma;
+  };
+  constexpr std::int64_t kTilesOf132Sms = 16 * 192;  // 128 tiles, 8 along m
+  EXPECT_GT(slots(kTilesOf132Sms), 1.3 * slots(2 * kTilesOf132Sms));
+}
+
 TEST(Wgmma, TwoRowsOfTilesAreWalkedTogether) {
   const DeviceSpec& device = catalog_gpu("h100");
   const Problem problem = packed_problem(Precision::e4m3_bf16, Layout::nt, 256, 6400, 5120);
