@@ -152,7 +152,7 @@ TEST_F(KernelsAtSpareSizes, AProgramIsMeasuredWithTheClustersThatSuitTheSize) {
   };
   EXPECT_THAT(listed(), ElementsAre(clusters(2).config.text()));
   EXPECT_THAT(measured().fitted_to_other_clusters(0, bf16(128)), IsEmpty()) << "half of each cluster had no tile";
-  put(bf16(1024), clusters(2), 3);
+  put(bf16(1024), clusters(2), 4);
   EXPECT_EQ(listed().front(), clusters(4).config.text()) << "what is known of the other clusters counts";
   EXPECT_THAT(measured().fitted_to_other_clusters(0, bf16(2048)), IsEmpty()) << "they are a kernel of their own";
 }
