@@ -4,9 +4,9 @@
   bench/fit_correction.py MMTUNE TRIALS.csv[.xz]... > correction.inc
 
 TRIALS are what `mmtune show --trials --format csv` wrote on a GPU model, which their folder names (nvidia-h200). Trials
-of before FETCH was a parameter count at sizes of few operations alone: their kernels made L2 fetch 256 bytes. On stderr:
-how much slower than the fastest trial of a size the one is that is expected to be the fastest, at sizes that the fit
-does not know (five parts in turn), before and with the correction. Needs scikit-learn and pandas.
+of before FETCH was a parameter count at sizes of few operations alone: their kernels made L2 fetch 256 bytes.
+On stderr: how much slower than the fastest trial of a size the one is that is expected to be the fastest, at sizes that
+the fit does not know (five parts in turn), before and with the correction. Needs scikit-learn and pandas.
 
 The network learns how much longer than the mean of a size's trials each takes beside what is expected of it. So it ranks
 kernels of one size, and leaves the level of sizes to the model.
@@ -37,7 +37,7 @@ FEW = 1e9            # operations of a call that takes so short that what L2 fet
 
 
 def read(mmtune, path):
-    """The trials of the file that count, with what the model is told of them."""
+    """The trials of the file that count, with what the model is told of them; None if there are none."""
     with lzma.open(path, "rt") if path.endswith(".xz") else open(path) as opened:
         lines = [line for line in opened if not line.startswith("#")]
     trials = pd.read_csv(io.StringIO("".join(lines)), dtype=str, keep_default_na=False)
@@ -46,7 +46,7 @@ def read(mmtune, path):
     # What former kernels could do besides is not known any more.
     trials = trials[(trials.family == "wgmma") & is_today & ~trials.config.str.contains("STREAM=1")]
     if trials.empty:
-        return trials
+        return None
     device = pathlib.Path(path).parent.name.removeprefix("nvidia-")
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as known:
         trials.to_csv(known, index=False)

@@ -61,7 +61,7 @@ struct Work {
   int steps;
 };
 
-// What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, first FIRST_COLUMNS, then the others.
+// What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, FIRST_COLUMNS first.
 constexpr int SUMS = Role::COLUMNS / 2;
 using Sums = Accumulator[FRAGMENTS][SUMS];
 // Whether threads store results from registers: where lines would hold columns of no tile, and few sums of SWAP = 1,

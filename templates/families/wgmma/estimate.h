@@ -77,7 +77,7 @@ inline WorkEstimate estimate(const Problem& problem, const Params& p, const Devi
   work.in_place_a = packs_a(problem, p) ? 0 : bytes_a;
   work.in_place_b = packs_b(problem, p) ? 0 : bytes_b;
   // An instruction reads the steps of 64 rows and of its columns, which the accelerator has written.
-  const double width = columns(p) > first_columns(p, device) ? columns(p) / 2.0 : columns(p);
+  const double width = columns(p) / (has_one_instruction(p, device) ? 1.0 : 2.0);
   work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
                             static_cast<double>(types.a.bytes) / p.bn + static_cast<double>(types.b.bytes) / p.bm;
   work.persistent = p.reduce == 0;

@@ -45,8 +45,7 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
                    : takes_turns                           ? 160
                                                            : kMostSums;
   rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
-  const int instruction_sums = sums(p) / fragments(p);
-  rules.must(p.min_blocks == 1 || instruction_sums + kBesideSums <= registers_at_first(p, device),
+  rules.must(p.min_blocks == 1 || has_one_instruction(p, device),
              "blocks that share an SM begin with registers for an instruction");
   const int most_parts = p.min_blocks == 2 ? most : p.consumers == 3 ? 160 : kMostParts;
   rules.must(p.own_parts == 1 || part_registers(problem, p) <= most_parts,

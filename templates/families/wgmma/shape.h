@@ -115,13 +115,16 @@ inline int consumer_registers(const Problem& problem, const Params& p, const Dev
 /// Whether it does: one consumer that has the SM for itself begins with all that it can have.
 inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks > 1; }
 
-/// The columns of a fragment's first instruction. It has all of the tile's where it may, and where their sums fit the
-/// registers that its block begins with; else a second instruction has the others.
+/// Whether an instruction may have all columns of the tile, and its sums fit the registers that its block begins with.
+inline bool has_one_instruction(const Params& p, const DeviceSpec& device) {
+  constexpr int kMostColumns = 256;
+  return columns(p) <= kMostColumns && columns(p) / 2 + kBesideSums <= registers_at_first(p, device);
+}
+/// The columns of a fragment's first instruction: all of the tile's, or whole lines and about half, and a second
+/// instruction has the others.
 inline int first_columns(const Params& p, const DeviceSpec& device) {
-  constexpr int kMost = 256;
-  constexpr int kFirst = 128;  // whole lines; about half of the tiles that two have
-  const bool fits = columns(p) <= kMost && columns(p) / 2 + kBesideSums <= registers_at_first(p, device);
-  return fits || p.min_blocks > 1 ? columns(p) : kFirst;
+  constexpr int kFirst = 128;
+  return has_one_instruction(p, device) ? columns(p) : kFirst;
 }
 
 /// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
