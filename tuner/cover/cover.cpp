@@ -22,7 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSearchShare = 0.55;     // the part of the budget for searching each size by itself
+constexpr double kSearchShare = 0.55;     // the least part of the budget for searching each size by itself
+constexpr double kRest_s = 90;            // the most seconds that are left for all others: 80 measured with 125 sizes
 constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
 constexpr double kProvenShare = 0.5;      // the most of that part for measuring what won elsewhere first
 constexpr double kSourceS = 0.6;          // the seconds in which a process compiles a source; most take less
@@ -113,7 +114,10 @@ class Cover {
   }
 
   /// The part of the budget for searching all sizes of the sample, in seconds.
-  double searching_s() const { return kSearchShare * options_.session.budget_s; }
+  double searching_s() const {
+    const double budget_s = options_.session.budget_s;
+    return std::max(kSearchShare * budget_s, budget_s - kRest_s);
+  }
 
   /// What other runs have taken of the budget, in seconds.
   void spend(double time_s) {

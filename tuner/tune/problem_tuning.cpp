@@ -23,7 +23,8 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kRefreshed = 5;              // the number of candidates that a refresh measures again
-constexpr std::chrono::milliseconds kShort{1500};  // a search this short learns from a round before the next
+constexpr std::chrono::milliseconds kShort{1500};  // a search this short has fewer rounds under way
+constexpr std::size_t kUnderWayInShort = 2;        // their number then: with one, compilers are idle half of the time
 
 }  // namespace
 
@@ -129,13 +130,18 @@ bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, Await
   return work_through(*make_listed(std::move(numbers)), candidate_of, awaited);
 }
 
+/// What a short search ordered far ahead would keep compilers from what it measures; predictions mostly need no more
+/// than they know.
+std::size_t ProblemTuning::rounds_under_way() const {
+  if (setup_.preparation.evidence() == Evidence::predicted) return 1;
+  return deadline_ - Clock::now() < kShort ? kUnderWayInShort : Rounds::kUnderWay;
+}
+
 /// Every proposed candidate becomes a trial: a known one, or that of a program, which is compiled while the lane judges
 /// others. False if there was enough before the end.
 bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of, Awaited awaited) {
   supply_.clear();
-  // What a short search ordered ahead would keep compilers from what it measures; predictions mostly need no more.
-  const bool is_predicted = setup_.preparation.evidence() == Evidence::predicted;
-  Rounds rounds(strategy, is_predicted || deadline_ - Clock::now() < kShort ? 1 : Rounds::kUnderWay);
+  Rounds rounds(strategy, rounds_under_way());
   std::size_t proposed = 0, judged = 0;
   std::set<std::size_t> on_order;  // the numbers of those that are awaited
   bool is_whole = true;            // whether none was left out

@@ -57,6 +57,7 @@ class ProblemTuning {
     bool in_any_case = false;  ///< whether all are, and there is no deadline
   };
 
+  std::size_t rounds_under_way() const;
   bool out_of_time() const;
   bool is_enough(const Awaited& awaited) const;
   std::optional<Clock::time_point> longest_wait(const Awaited& awaited, bool has_awaited) const;
