@@ -21,13 +21,25 @@ constexpr double kDistanceUnit = 2;     // the unit of distances, in octaves
 constexpr double kSoftening = 0.05;     // the squared distance within which sizes count as one
 constexpr double kOperandDistance = 2;  // the distance for each operand that is aligned otherwise
 // The distances for each octave of the alignment of rows that tensor cores read, and write, to lines of memory: the
-// least loss at the sizes of covers in bf16 on an H100 (docs/lab/2026-11-24-model.md#fitted-anew-to-covers).
-constexpr double kReadDistance = 0.15;
+// least loss at the sizes of covers in bf16 (docs/lab/2026-11-24-model.md#fitted-anew-to-covers), among those by which
+// sizes whose rows begin otherwise count for little.
+constexpr double kReadDistance = 0.32;
 constexpr double kWrittenDistance = 0.1;
-// The weights of what all kernels have in common, on tensor cores as the corrected model errs less from kernel to
-// kernel (docs/lab/2026-11-27-cover.md#what-won-for-16-bits-in-8-bits).
-constexpr double kCommonWeight = 4;
-constexpr double kTensorCommonWeight = 16;
+// How what a kernel took around a size is weighed: on tensor cores the corrected model errs less from kernel to kernel,
+// and less evenly from size to size (docs/lab/2026-11-27-cover.md#what-won-for-16-bits-in-8-bits,
+// docs/lab/2026-11-28-untuned.md#five-minutes).
+struct Weighting {
+  int power;             // A size's weight is one over this power of its squared distance.
+  double common_weight;  // the weight of what all kernels have in common
+  double usual_error;    // A kernel that differs from them by this logarithm has half as much in common with them.
+};
+constexpr Weighting kOfCudaCores{2, 4, std::numeric_limits<double>::infinity()};
+constexpr Weighting kOfTensorCores{1, 16, 0.2};
+
+const Weighting& weighting(const Problem& problem) {
+  return is_of_tensor_cores(traits(problem.precision)) ? kOfTensorCores : kOfCudaCores;
+}
+
 constexpr int kAround = 24;               // the number of sizes that have a say
 constexpr double kCaution = 0.05;         // the logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
@@ -186,8 +198,10 @@ MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
   around.places_.resize(kernels_);
   around.sums_.reserve(std::size_t{2} * kAround);
   double weights = 0;
+  const Weighting& weighting = mmtune::weighting(problem);
   for (const Near& near : nearest(place_of(problem))) {
-    const double weight = 1 / ((kSoftening + near.squared_distance) * (kSoftening + near.squared_distance));
+    const double nearness = 1 / (kSoftening + near.squared_distance);
+    const double weight = weighting.power == 1 ? nearness : nearness * nearness;
     const Size& size = sizes_[near.size];
     weights += weight;
     around.common_error_ += weight * size.common_error;
@@ -204,7 +218,8 @@ MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
     }
   }
   if (weights > 0) around.common_error_ /= weights;
-  around.common_weight_ = is_of_tensor_cores(traits(problem.precision)) ? kTensorCommonWeight : kCommonWeight;
+  around.common_weight_ = weighting.common_weight;
+  around.usual_error_ = weighting.usual_error;
   return around;
 }
 
@@ -215,7 +230,10 @@ MeasuredTimes::Around::Sum MeasuredTimes::Around::sum_of(std::uint32_t kernel) c
 
 double MeasuredTimes::Around::factor(std::uint32_t kernel) const {
   const Sum sum = sum_of(kernel);
-  return std::exp((sum.error + common_weight_ * common_error_) / (sum.weight + common_weight_));
+  if (sum.weight == 0) return std::exp(common_error_);
+  const double difference = (sum.error / sum.weight - common_error_) / usual_error_;
+  const double common_weight = common_weight_ / (1 + difference * difference);
+  return std::exp((sum.error + common_weight * common_error_) / (sum.weight + common_weight));
 }
 
 double MeasuredTimes::Around::caution(std::uint32_t kernel) const {

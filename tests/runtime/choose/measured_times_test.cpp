@@ -81,6 +81,19 @@ TEST(MeasuredTimes, OnTensorCoresWhatKernelsHaveInCommonCountsForMore) {
   EXPECT_GT(factor(Precision::bf16), std::sqrt(2)) << "the mean of both";
 }
 
+TEST(MeasuredTimes, AKernelThatDiffersMuchKeepsItsOwnError) {
+  const auto kept = [](double ratio) {
+    const auto at = [](std::int64_t extent) {
+      return packed_problem(Precision::bf16, Layout::nn, extent, extent, extent);
+    };
+    std::vector<KernelTime> times{{0, at(1024), 10 * ratio, 10}};
+    for (std::uint32_t other = 1; other < 10; ++other) times.push_back({other, at(1024), 10, 10});
+    return std::log(MeasuredTimes(times).around(at(960)).factor(0)) / std::log(ratio);
+  };
+  EXPECT_LT(kept(1.05), 0.6) << "it may be noise";
+  EXPECT_GT(kept(2), 0.9);
+}
+
 TEST(MeasuredTimes, WhatIsFarAwayOrUnknownIsChosenWithCaution) {
   const MeasuredTimes times({{0, fp32(256, 256, 256), 20, 10}, {1, fp32(8192, 8192, 8192), 10, 10}});
   const auto around = times.around(fp32(256, 256, 256));
