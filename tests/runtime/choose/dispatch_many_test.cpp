@@ -20,20 +20,20 @@ using test::fp32;
 class DispatchOfManyKernels : public testing::Test {
  protected:
   DispatchOfManyKernels() {
-    for (std::size_t i = 0; i < 1200; ++i) {
+    for (std::size_t i = 0; i < 1800; ++i) {
       const Problem problem = any_size();
       const double us = model_us(*kernels_[i % kernels_.size()], problem) * (1 + 0.01 * static_cast<double>(i % 17));
       stored_.winners.push_back({problem, kernels_[i % kernels_.size()], us, true});
     }
   }
 
-  /// The best 600 of the model.
+  /// The best 900 of the model.
   static const std::vector<std::shared_ptr<const StoredKernel>>& some_kernels() {
     static const std::vector<std::shared_ptr<const StoredKernel>> kernels = ranked_kernels();
     return kernels;
   }
 
-  static std::vector<std::shared_ptr<const StoredKernel>> ranked_kernels(std::size_t most = 600) {
+  static std::vector<std::shared_ptr<const StoredKernel>> ranked_kernels(std::size_t most = 900) {
     const Family& family = family_named("simt");
     const SearchSpace space(family, fp32(2048, 2048, 2048), catalog_gpu("h200"));
     std::vector<std::shared_ptr<const StoredKernel>> kernels;
@@ -74,7 +74,7 @@ class DispatchOfManyKernels : public testing::Test {
       return static_cast<std::uint32_t>(std::find_if(kernels_.begin(), kernels_.end(), is_it) - kernels_.begin());
     };
     const std::uint32_t nearest = number_of((*near)->kernel.get());
-    auto weighed = around.promising(511, [&](std::uint32_t number) { return number != nearest; });
+    auto weighed = around.promising(767, [&](std::uint32_t number) { return number != nearest; });
     weighed.push_back(nearest);
     const StoredKernel* best = nullptr;
     double best_us = std::numeric_limits<double>::infinity();
