@@ -88,7 +88,7 @@ double crowd(const Problem& problem, const PlanCost& cost, double resident, doub
   return std::max(0.0, std::max(for_a, for_b) - served);
 }
 
-/// The clocks that an SM takes longer to store a result in rows of this problem.
+/// The clocks that an SM takes longer to store a result in rows of this problem where these are not aligned.
 double unaligned_result_clocks(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
   if (std::min(problem.align.c, cost.result_align) < numbers.store_align) return cost.unaligned_result_clocks;
   const int bytes = traits(problem.precision).c.bytes;
@@ -120,7 +120,8 @@ class Model {
     memory_share_ = std::min(1.0, operand_traffic(problem, cost, device, grid_) / std::max(1.0, fetched));
     latency_ = numbers_.l2_latency + memory_share_ * (numbers_.memory_latency - numbers_.l2_latency);
     const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * products;
-    unaligned_clocks_ = results * unaligned_result_clocks(problem, cost, numbers_) / device.sm_count;
+    const double result_clocks = cost.result_clocks + unaligned_result_clocks(problem, cost, numbers_);
+    result_clocks_ = results * result_clocks / device.sm_count;
   }
 
   double waves() const { return waves_; }
@@ -147,7 +148,7 @@ class Model {
   /// What results take besides: to be stored where rows are not aligned, and in parts, to be added.
   void add_results_to(auto& clocks) const {
     const int parts = cost_.adds_parts ? cost_.split_k : 1;
-    clocks.add(Bottleneck::edges, parts * unaligned_clocks_);
+    clocks.add(Bottleneck::edges, parts * result_clocks_);
     clocks.add(Bottleneck::exchange, std::max(0.0, parts - numbers_.parts_at_once) * numbers_.part_clocks);
   }
 
@@ -262,10 +263,10 @@ class Model {
   double row_share_;  // the share of L2's bandwidth that the order of tiles leaves
   double resident_;   // the blocks of a full wave
   double waves_;
-  double crowd_;                 // the blocks that ask for the same lines when all begin, beyond those served
-  double memory_share_ = 0;      // the share of fetched bytes that come from device memory
-  double latency_ = 0;           // the clocks of a fetch
-  double unaligned_clocks_ = 0;  // the clocks of storing unaligned results, or a part of them
+  double crowd_;              // the blocks that ask for the same lines when all begin, beyond those served
+  double memory_share_ = 0;   // the share of fetched bytes that come from device memory
+  double latency_ = 0;        // the clocks of a fetch
+  double result_clocks_ = 0;  // the clocks that storing takes besides, of all results or a part of them
 };
 
 /// What one launch computes of so many products.

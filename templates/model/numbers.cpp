@@ -56,6 +56,9 @@ constexpr NumberSource kCopiesTimes{NumberOrigin::fitted,
                                     "66 times of mma_sync on an H100 and 2169 on an H200, "
                                     "bench/results/nvidia-h100/serving_trials.csv.xz and "
                                     "bench/results/nvidia-h200/tensor_trials.csv.xz"};
+constexpr NumberSource kShortSums{NumberOrigin::fitted,
+                                  "by hand, near 187 times of mma_sync in bf16 on an H200: "
+                                  "bench/results/nvidia-h200/cover_five_minutes_bf16_nt_trials.csv.xz"};
 constexpr NumberSource kPackTimes{NumberOrigin::fitted,
                                   "by hand, near times on an H200: bench/results/nvidia-h200/pack_trials.csv"};
 constexpr NumberSource kCounted{NumberOrigin::counted, "instructions of the kernel's text"};

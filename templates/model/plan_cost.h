@@ -35,7 +35,8 @@ struct PlanCost : TileWork {
   // What a block's tile of C takes.
   double result_bytes = 0;
   double store_clocks = 0;             ///< the clocks of device memory
-  double unaligned_result_clocks = 0;  ///< the clocks of an SM for a result whose row is not aligned, besides
+  double result_clocks = 0;            ///< the clocks of an SM for a result, besides
+  double unaligned_result_clocks = 0;  ///< the clocks of an SM for a result whose row is not aligned, besides those
   int result_align = 0;                ///< the bytes to which the program takes rows of results to be aligned
 
   // The device as this kernel uses it.

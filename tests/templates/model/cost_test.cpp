@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/model/cost_rates.h"
 #include "tests/templates/model/plans.h"
@@ -77,6 +78,21 @@ TEST(Cost, AWarpsInstructionsReachLessOfHoppersTensorCores) {
   const double by_warpgroups = time_us(problem, plan);
   plan.work.by_warps = true;
   EXPECT_GT(time_us(problem, plan), by_warpgroups);
+}
+
+// Times of an H200: bench/results/nvidia-h200/cover_five_minutes_bf16_nt_trials.csv.xz.
+TEST(Cost, AWarpStoresResultsOf16BitsByHalvesOfASector) {
+  const Family& family = family_named("mma_sync");
+  const auto expected_us = [&](Precision precision, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Problem problem = packed_problem(precision, Layout::nt, m, n, k);
+    const Config config = family.with_defaults(Config::parse("BM=32 BN=128 BK_BYTES=64 WM=32 WN=64 STAGES=4"), problem);
+    const DeviceSpec device = catalog_gpu("h200");
+    return predict(problem, family.plan(problem, config, device), device, 0).time_us;
+  };
+  EXPECT_NEAR(expected_us(Precision::bf16, 6840, 744, 48), 14, 2.5) << "6.2 where stores hide behind other blocks";
+  EXPECT_NEAR(expected_us(Precision::bf16, 2480, 2936, 48), 18.3, 3.5);
+  EXPECT_LT(expected_us(Precision::bf16_fp32, 6840, 744, 48), expected_us(Precision::bf16, 6840, 744, 48))
+      << "results of 32 bits fill sectors";
 }
 
 TEST(Cost, ThreadsThatDoNotMeetWaitAtNoBarrier) {
