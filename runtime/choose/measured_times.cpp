@@ -25,23 +25,22 @@ constexpr double kOperandDistance = 2;  // the distance for each operand that is
 // sizes whose rows begin otherwise count for little.
 constexpr double kReadDistance = 0.32;
 constexpr double kWrittenDistance = 0.1;
-// How what a kernel took around a size is weighed: on tensor cores the corrected model errs less from kernel to kernel,
-// and less evenly from size to size (docs/lab/2026-11-27-cover.md#what-won-for-16-bits-in-8-bits,
-// docs/lab/2026-11-28-untuned.md#five-minutes).
+// How what kernels took around a size is weighed. On tensor cores the corrected model errs less from kernel to kernel,
+// and less evenly from size to size (docs/lab/2026-11-28-untuned.md#five-minutes).
 struct Weighting {
   int power;             // A size's weight is one over this power of its squared distance.
   double common_weight;  // the weight of what all kernels have in common
   double usual_error;    // A kernel that differs from them by this logarithm has half as much in common with them.
+  double caution;        // the logarithm of caution() for a kernel that is unknown here
 };
-constexpr Weighting kOfCudaCores{2, 4, std::numeric_limits<double>::infinity()};
-constexpr Weighting kOfTensorCores{1, 16, 0.2};
+constexpr Weighting kOfCudaCores{2, 4, std::numeric_limits<double>::infinity(), 0.05};
+constexpr Weighting kOfTensorCores{1, 16, 0.2, 0.03};
 
 const Weighting& weighting(const Problem& problem) {
   return is_of_tensor_cores(traits(problem.precision)) ? kOfTensorCores : kOfCudaCores;
 }
 
 constexpr int kAround = 24;               // the number of sizes that have a say
-constexpr double kCaution = 0.05;         // the logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
 constexpr std::size_t kGroups = 64;  // the number of groups of sizes: enough for some more than have a say
@@ -220,6 +219,7 @@ MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
   if (weights > 0) around.common_error_ /= weights;
   around.common_weight_ = weighting.common_weight;
   around.usual_error_ = weighting.usual_error;
+  around.caution_ = weighting.caution;
   return around;
 }
 
@@ -237,7 +237,7 @@ double MeasuredTimes::Around::factor(std::uint32_t kernel) const {
 }
 
 double MeasuredTimes::Around::caution(std::uint32_t kernel) const {
-  return std::exp(kCaution / (1 + sum_of(kernel).weight));
+  return std::exp(caution_ / (1 + sum_of(kernel).weight));
 }
 
 /// The kernels that gain the most; of equal ones the first.

@@ -70,7 +70,8 @@ class MeasuredTimes {
     std::vector<std::uint32_t> places_;  ///< the place of each kernel's sum, from 1; 0: it has none
     double common_error_ = 0;
     double common_weight_ = 0;
-    double usual_error_ = 0;
+    double usual_error_ = 1;
+    double caution_ = 0;
   };
   Around around(const Problem& problem) const;
 
