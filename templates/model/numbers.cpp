@@ -57,7 +57,7 @@ constexpr NumberSource kCopiesTimes{NumberOrigin::fitted,
                                     "bench/results/nvidia-h100/serving_trials.csv.xz and "
                                     "bench/results/nvidia-h200/tensor_trials.csv.xz"};
 constexpr NumberSource kShortSums{NumberOrigin::fitted,
-                                  "by hand, near 187 times of mma_sync in bf16 on an H200: "
+                                  "by hand, near 86 times of mma_sync in bf16 on an H200, at 300,000 results or more: "
                                   "bench/results/nvidia-h200/cover_five_minutes_bf16_nt_trials.csv.xz"};
 constexpr NumberSource kPackTimes{NumberOrigin::fitted,
                                   "by hand, near times on an H200: bench/results/nvidia-h200/pack_trials.csv"};
