@@ -14,40 +14,54 @@ constexpr double kSquareCost = 4;  // the weight of the square of a loss: from a
 double cost_of(double loss) { return loss + kSquareCost * loss * loss; }
 
 /// What sizes lose beside the fastest of all kernels.
-struct SizeLosses {
-  std::vector<std::vector<double>> by_kernel;  ///< the losses by size, then by kernel
-  std::vector<double> now;                     ///< the losses of the sizes with the kernels that are chosen
-
-  explicit SizeLosses(const TimeMatrix& matrix) {
+class SizeLosses {
+ public:
+  explicit SizeLosses(const TimeMatrix& matrix) : matrix_(matrix) {
     for (const std::vector<double>& times : matrix.time_us) {
       const double best = times.empty() ? 0 : *std::min_element(times.begin(), times.end());
-      std::vector<double>& losses = by_kernel.emplace_back();
-      for (const double time : times) {
-        losses.push_back(std::isfinite(time) ? std::min(kMostLoss, time / best - 1) : kMostLoss);
+      std::vector<KernelLoss>& better = better_.emplace_back();
+      now_.push_back(best > 0 && std::isfinite(best) ? kMostLoss : 0);  // 0: Nothing serves it.
+      for (std::size_t kernel = 0; kernel < times.size(); ++kernel) {
+        const double loss = times[kernel] / best - 1;
+        if (loss < now_.back()) better.push_back({kernel, loss});
       }
-      now.push_back(best > 0 && std::isfinite(best) ? kMostLoss : 0);  // 0: Nothing serves it.
     }
   }
+
+  /// The losses with the kernels that are chosen, by size.
+  const std::vector<double>& now() const { return now_; }
 
   void choose(std::size_t kernel) {
-    for (std::size_t size = 0; size < now.size(); ++size) {
-      if (!by_kernel[size].empty()) now[size] = std::min(now[size], by_kernel[size][kernel]);
+    for (std::size_t size = 0; size < now_.size(); ++size) {
+      std::vector<KernelLoss>& better = better_[size];
+      const auto found =
+          std::find_if(better.begin(), better.end(), [&](const KernelLoss& each) { return each.kernel == kernel; });
+      if (found == better.end()) continue;
+      now_[size] = found->loss;
+      std::erase_if(better, [&](const KernelLoss& each) { return !(each.loss < now_[size]); });
     }
   }
-};
 
-/// The amounts by which the kernels would lower the cost of all losses.
-std::vector<double> gains_of(const TimeMatrix& matrix, const SizeLosses& losses) {
-  std::vector<double> gains(matrix.kernels);
-  for (std::size_t size = 0; size < losses.now.size(); ++size) {
-    const std::vector<double>& by_kernel = losses.by_kernel[size];
-    for (std::size_t kernel = 0; kernel < by_kernel.size(); ++kernel) {
-      if (!(by_kernel[kernel] < losses.now[size])) continue;
-      gains[kernel] += matrix.weights[size] * (cost_of(losses.now[size]) - cost_of(by_kernel[kernel]));
+  /// The amounts by which the kernels would lower the cost of all losses.
+  std::vector<double> gains() const {
+    std::vector<double> gains(matrix_.kernels);
+    for (std::size_t size = 0; size < now_.size(); ++size) {
+      for (const auto& [kernel, loss] : better_[size]) {
+        gains[kernel] += matrix_.weights[size] * (cost_of(now_[size]) - cost_of(loss));
+      }
     }
+    return gains;
   }
-  return gains;
-}
+
+ private:
+  struct KernelLoss {
+    std::size_t kernel;
+    double loss;
+  };
+  const TimeMatrix& matrix_;
+  std::vector<double> now_;
+  std::vector<std::vector<KernelLoss>> better_;  ///< the kernels that lose less than that at a size: mostly few
+};
 
 }  // namespace
 
@@ -58,9 +72,9 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
   Portfolio portfolio;
   const auto summarise = [&] {
     portfolio.mean_loss = portfolio.worst_loss = 0;
-    for (std::size_t size = 0; size < losses.now.size(); ++size) {
-      portfolio.mean_loss += matrix.weights[size] * losses.now[size] / total;
-      portfolio.worst_loss = std::max(portfolio.worst_loss, losses.now[size]);
+    for (std::size_t size = 0; size < losses.now().size(); ++size) {
+      portfolio.mean_loss += matrix.weights[size] * losses.now()[size] / total;
+      portfolio.worst_loss = std::max(portfolio.worst_loss, losses.now()[size]);
     }
   };
   const auto program_of = [&](std::size_t kernel) {
@@ -76,7 +90,7 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
   for (const std::size_t kernel : first) add(kernel);
   while (portfolio.mean_loss > loss) {
     const bool is_full = portfolio.programs.size() >= most;
-    const std::vector<double> gains = gains_of(matrix, losses);
+    const std::vector<double> gains = losses.gains();
     double most_gain = 0;
     std::size_t chosen = matrix.kernels;
     for (std::size_t kernel = 0; kernel < matrix.kernels; ++kernel) {
