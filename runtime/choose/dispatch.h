@@ -86,6 +86,9 @@ class CurrentSources {
   std::map<std::tuple<Precision, Layout, int>, std::string> fallbacks_;
 };
 
+/// The same as above with hashes that are kept, for many rows.
+std::string why_changed(const TrialKey& key, CurrentSources& sources, int capability);
+
 /// Reads the decisions for the sources' GPU, measured ones before predicted ones, what else is known of their kernels,
 /// and the binaries of the fallback. A decision counts only if the source that was tuned is still what would be
 /// rendered, which is looked at once for each kernel. Throws DatabaseError.

@@ -56,17 +56,6 @@ std::optional<Config> config_of(const Family& family, const TrialKey& key) {
   return std::nullopt;
 }
 
-std::string why_changed(const TrialKey& key, CurrentSources& sources, int capability) {
-  const Family* family = find_family(key.family);
-  if (family == nullptr) return fmt::format("unknown family {}", key.family);
-  const auto config = config_of(*family, key);
-  if (!config) return "its family has other parameters now";
-  const auto plan = family->legal_plan(key.problem, *config, sources.device());
-  if (!plan) return std::string(family->broken_rule(key.problem, *config, sources.device()));
-  const bool same = sources.hash(*family, key.problem, *config, *plan, capability) == key.source_hash;
-  return same ? "" : "its kernel has changed since";
-}
-
 std::string why_unusable(const TrialKey& key, const Binary& binary, CurrentSources& sources) {
   if (find_family(key.family) != nullptr) {  // Nothing else matters for an unknown family.
     if (binary.hash.empty()) return "its machine code is not stored here: tune again";
@@ -114,6 +103,17 @@ class Usable {
 };
 
 }  // namespace
+
+std::string why_changed(const TrialKey& key, CurrentSources& sources, int capability) {
+  const Family* family = find_family(key.family);
+  if (family == nullptr) return fmt::format("unknown family {}", key.family);
+  const auto config = config_of(*family, key);
+  if (!config) return "its family has other parameters now";
+  const auto plan = family->legal_plan(key.problem, *config, sources.device());
+  if (!plan) return std::string(family->broken_rule(key.problem, *config, sources.device()));
+  const bool same = sources.hash(*family, key.problem, *config, *plan, capability) == key.source_hash;
+  return same ? "" : "its kernel has changed since";
+}
 
 std::string why_changed(const TrialKey& key, const DeviceSpec& device, const TemplateFiles& files, int capability) {
   CurrentSources sources(device, files);

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSearchShare = 0.55;     // the least part of the budget for searching each size by itself
-constexpr double kRest_s = 100;           // the most seconds for what follows the searches: 100 measured with 125 sizes
+constexpr double kRest_s = 60;            // the most seconds for what follows them: 34 of the GPU with 125 sizes
 constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
 constexpr double kProvenShare = 0.5;      // the most of that part for measuring what won elsewhere first
 constexpr double kSourceS = 0.6;          // the seconds in which a process compiles a source; most take less

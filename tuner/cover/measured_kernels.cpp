@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/choose/dispatch.h"
 #include "templates/family/launches.h"
 #include "templates/family/split_k.h"
 #include "templates/model/cost.h"
@@ -34,13 +35,14 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
   std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: the source is not made any more
   std::map<std::string, std::size_t> programs, launches;      // numbers of programs by source, of launches by name
   std::vector<TrialKey> keys;                                 // what each kernel was first found as
+  CurrentSources sources(preparation.device(), preparation.files());
   for (std::size_t size = 0; size < problems_.size(); ++size) {
     const auto [device, problem, evidence] = preparation.key(problems_[size]);
     for (Trial& trial : store.trials({.device = device, .problem = problem, .evidence = evidence})) {
       if (!mmtune::has_time(trial.outcome)) continue;
       const TrialKey& key = trial.key;
       const auto [known, is_new] = numbers.try_emplace(name_of(key, key.config));
-      if (is_new && preparation.makes(key)) {
+      if (is_new && preparation.makes(key, sources)) {
         known->second = kernels_.size();
         const std::size_t program = programs.try_emplace(key.source_hash, programs.size()).first->second;
         const Candidate candidate = *candidate_of(key);

@@ -53,6 +53,10 @@ bool Preparation::makes(const TrialKey& key) const {
   return why_changed(key, device_, files_, target_.compute_capability).empty();
 }
 
+bool Preparation::makes(const TrialKey& key, CurrentSources& sources) const {
+  return why_changed(key, sources, target_.compute_capability).empty();
+}
+
 Trial Preparation::trial(const Program& program, const Environment& environment) const {
   Trial trial;
   trial.key = program.key;

@@ -7,6 +7,8 @@
 
 namespace mmtune {
 
+class CurrentSources;
+
 /// What all programs of a session have in common. Immutable.
 class Preparation {
  public:
@@ -31,6 +33,8 @@ class Preparation {
 
   /// Whether this program still makes a stored trial's source; false for a family or configuration that it lacks.
   bool makes(const TrialKey& key) const;
+  /// The same with hashes that are kept, for many trials: `sources` are of device() and files().
+  bool makes(const TrialKey& key, CurrentSources& sources) const;
 
   /// What the database keeps of a successful compilation.
   Binary binary(const Compilation& compilation) const;
