@@ -86,7 +86,7 @@ class CurrentSources {
   std::map<std::tuple<Precision, Layout, int>, std::string> fallbacks_;
 };
 
-/// The same as above with hashes that are kept, for many rows.
+/// why_changed() of many rows, with hashes that are kept.
 std::string why_changed(const TrialKey& key, CurrentSources& sources, int capability);
 
 /// Reads the decisions for the sources' GPU, measured ones before predicted ones, what else is known of their kernels,

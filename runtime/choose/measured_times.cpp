@@ -25,21 +25,6 @@ constexpr double kOperandDistance = 2;  // the distance for each operand that is
 // sizes whose rows begin otherwise count for little.
 constexpr double kReadDistance = 0.32;
 constexpr double kWrittenDistance = 0.1;
-// How what kernels took around a size is weighed. On tensor cores the corrected model errs less from kernel to kernel,
-// and less evenly from size to size (docs/lab/2026-11-28-untuned.md#five-minutes).
-struct Weighting {
-  int power;             // A size's weight is one over this power of its squared distance.
-  double common_weight;  // the weight of what all kernels have in common
-  double usual_error;    // A kernel that differs from them by this logarithm has half as much in common with them.
-  double caution;        // the logarithm of caution() for a kernel that is unknown here
-};
-constexpr Weighting kOfCudaCores{2, 4, std::numeric_limits<double>::infinity(), 0.05};
-constexpr Weighting kOfTensorCores{1, 16, 0.2, 0.03};
-
-const Weighting& weighting(const Problem& problem) {
-  return is_of_tensor_cores(traits(problem.precision)) ? kOfTensorCores : kOfCudaCores;
-}
-
 constexpr int kAround = 24;               // the number of sizes that have a say
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
@@ -93,6 +78,21 @@ double row_octaves(const StoredShape& shape, int element_bytes) {
 }
 
 }  // namespace
+
+/// How what kernels took around a size is weighed. On tensor cores the corrected model errs less from kernel to kernel,
+/// and less evenly from size to size (docs/lab/2026-11-28-untuned.md#five-minutes).
+struct MeasuredTimes::Weighting {
+  int power;             ///< a size's weight is one over this power of its squared distance
+  double common_weight;  ///< the weight of what all kernels have in common
+  double usual_error;    ///< a kernel that differs from them by this logarithm has half as much in common with them
+  double caution;        ///< the logarithm of caution() for a kernel that is unknown here
+
+  static const Weighting& of(const Problem& problem) {
+    static constexpr Weighting kOfCudaCores{2, 4, std::numeric_limits<double>::infinity(), 0.05};
+    static constexpr Weighting kOfTensorCores{1, 16, 0.2, 0.03};
+    return is_of_tensor_cores(traits(problem.precision)) ? kOfTensorCores : kOfCudaCores;
+  }
+};
 
 /// The place in units of kDistanceUnit. CUDA cores err no otherwise where rows begin between lines.
 MeasuredTimes::Place MeasuredTimes::place_of(const Problem& problem) {
@@ -197,10 +197,10 @@ MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
   around.places_.resize(kernels_);
   around.sums_.reserve(std::size_t{2} * kAround);
   double weights = 0;
-  const Weighting& weighting = mmtune::weighting(problem);
+  around.weighting_ = &Weighting::of(problem);
   for (const Near& near : nearest(place_of(problem))) {
     const double nearness = 1 / (kSoftening + near.squared_distance);
-    const double weight = weighting.power == 1 ? nearness : nearness * nearness;
+    const double weight = around.weighting_->power == 1 ? nearness : nearness * nearness;
     const Size& size = sizes_[near.size];
     weights += weight;
     around.common_error_ += weight * size.common_error;
@@ -217,9 +217,6 @@ MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
     }
   }
   if (weights > 0) around.common_error_ /= weights;
-  around.common_weight_ = weighting.common_weight;
-  around.usual_error_ = weighting.usual_error;
-  around.caution_ = weighting.caution;
   return around;
 }
 
@@ -231,13 +228,13 @@ MeasuredTimes::Around::Sum MeasuredTimes::Around::sum_of(std::uint32_t kernel) c
 double MeasuredTimes::Around::factor(std::uint32_t kernel) const {
   const Sum sum = sum_of(kernel);
   if (sum.weight == 0) return std::exp(common_error_);
-  const double difference = (sum.error / sum.weight - common_error_) / usual_error_;
-  const double common_weight = common_weight_ / (1 + difference * difference);
+  const double difference = (sum.error / sum.weight - common_error_) / weighting_->usual_error;
+  const double common_weight = weighting_->common_weight / (1 + difference * difference);
   return std::exp((sum.error + common_weight * common_error_) / (sum.weight + common_weight));
 }
 
 double MeasuredTimes::Around::caution(std::uint32_t kernel) const {
-  return std::exp(caution_ / (1 + sum_of(kernel).weight));
+  return std::exp(weighting_->caution / (1 + sum_of(kernel).weight));
 }
 
 /// The kernels that gain the most; of equal ones the first.

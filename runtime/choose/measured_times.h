@@ -29,6 +29,8 @@ class MeasuredTimes {
   MeasuredTimes() = default;
   explicit MeasuredTimes(const std::vector<KernelTime>& times);
 
+  struct Weighting;
+
   /// What is known around one size. Must not outlive the times.
   class Around {
    public:
@@ -69,9 +71,7 @@ class MeasuredTimes {
     std::vector<Sum> sums_;              ///< the sums of kernels that were measured around here
     std::vector<std::uint32_t> places_;  ///< the place of each kernel's sum, from 1; 0: it has none
     double common_error_ = 0;
-    double common_weight_ = 0;
-    double usual_error_ = 1;
-    double caution_ = 0;
+    const Weighting* weighting_ = nullptr;
   };
   Around around(const Problem& problem) const;
 

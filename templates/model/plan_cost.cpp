@@ -36,8 +36,8 @@ void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& w
   const int result_bytes = work.split_k > 1 ? types.accumulator.bytes : types.c.bytes;
   cost.result_bytes = static_cast<double>(work.tile_m) * work.tile_n * result_bytes;
   cost.store_clocks = work.stored_share * cost.result_bytes / memory_bytes_per_clock(device) / rates.store_share;
-  constexpr int kColumns = 8;  // of what an instruction of a warp leaves: 16-bit results fill half of a sector
-  const bool fills_sectors = kColumns * result_bytes >= kMemorySector;
+  constexpr int kResultRow = 8;  // An instruction of a warp leaves rows of eight: of 16 bits, half of a sector.
+  const bool fills_sectors = kResultRow * result_bytes >= kMemorySector;
   cost.result_clocks = work.by_warps && !fills_sectors ? 1 / numbers.mma_half_sectors_per_clock : 0;
   cost.unaligned_result_clocks =
       work.by_warps ? 1 / numbers.mma_unaligned_per_clock : types.c.bytes / numbers.unaligned_bytes_per_clock;

@@ -35,8 +35,8 @@ struct PlanCost : TileWork {
   // What a block's tile of C takes.
   double result_bytes = 0;
   double store_clocks = 0;             ///< the clocks of device memory
-  double result_clocks = 0;            ///< the clocks of an SM for a result, besides
-  double unaligned_result_clocks = 0;  ///< the clocks of an SM for a result whose row is not aligned, besides those
+  double result_clocks = 0;            ///< the clocks of an SM for a result that is stored by halves of a sector
+  double unaligned_result_clocks = 0;  ///< the clocks of an SM for a result whose row is not aligned, besides
   int result_align = 0;                ///< the bytes to which the program takes rows of results to be aligned
 
   // The device as this kernel uses it.

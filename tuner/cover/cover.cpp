@@ -8,6 +8,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
+#include "runtime/choose/dispatch.h"
 #include "templates/problem/dtype.h"
 #include "tuner/cover/cover_state.h"
 #include "tuner/cover/kernel_choice.h"
@@ -22,8 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kRest_s = 60;            // the most seconds for what follows the searches; the GPU needs 34
 constexpr double kSearchShare = 0.55;     // the least part of the budget for searching each size by itself
-constexpr double kRest_s = 60;            // the most seconds for what follows them: 34 of the GPU with 125 sizes
 constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
 constexpr double kProvenShare = 0.5;      // the most of that part for measuring what won elsewhere first
 constexpr double kSourceS = 0.6;          // the seconds in which a process compiles a source; most take less
@@ -151,15 +152,16 @@ class Cover {
   /// Those of these problems with which a cover is so far.
   std::vector<Problem> in_state(const std::set<CoverState>& states, const std::vector<Problem>& problems) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
+    CurrentSources sources(preparation_.device(), preparation_.files());
     std::vector<Problem> found;
     std::copy_if(problems.begin(), problems.end(), std::back_inserter(found),
-                 [&](const Problem& problem) { return states.contains(state_of(store, problem)); });
+                 [&](const Problem& problem) { return states.contains(state_of(store, sources, problem)); });
     return found;
   }
 
-  CoverState state_of(Store& store, const Problem& problem) const {
+  CoverState state_of(Store& store, CurrentSources& sources, const Problem& problem) const {
     const auto winner = store.find_winner(preparation_.key(problem));
-    if (!winner || !preparation_.makes(winner->trial.key)) return CoverState::open;
+    if (!winner || !preparation_.makes(winner->trial.key, sources)) return CoverState::open;
     return cover_state(winner->search);
   }
 

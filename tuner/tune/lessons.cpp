@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/choose/dispatch.h"
 #include "templates/family/families.h"
 #include "templates/problem/dtype.h"
 
@@ -118,9 +119,10 @@ std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& 
   std::stable_sort(trials.begin(), trials.end(),
                    [](const Trial& x, const Trial& y) { return x.timing.median_us < y.timing.median_us; });
   std::vector<Trial> found;
+  CurrentSources sources(preparation.device(), preparation.files());
   for (Trial& trial : trials) {
     if (found.size() == most) break;
-    if (preparation.makes(trial.key)) found.push_back(std::move(trial));
+    if (preparation.makes(trial.key, sources)) found.push_back(std::move(trial));
   }
   return found;
 }

@@ -130,8 +130,8 @@ bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, Await
   return work_through(*make_listed(std::move(numbers)), candidate_of, awaited);
 }
 
-/// What a short search ordered far ahead would keep compilers from what it measures; predictions mostly need no more
-/// than they know.
+/// How many rounds of a search are under way: few of a short one, since what it ordered far ahead would keep compilers
+/// from what it measures, and one where times are predicted, which mostly needs no other.
 std::size_t ProblemTuning::rounds_under_way() const {
   if (setup_.preparation.evidence() == Evidence::predicted) return 1;
   return deadline_ - Clock::now() < kShort ? kUnderWayInShort : Rounds::kUnderWay;
