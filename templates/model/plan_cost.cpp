@@ -7,6 +7,7 @@
 #include "templates/gpu/occupancy.h"
 #include "templates/model/cost_rates.h"
 #include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 
