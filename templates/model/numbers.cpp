@@ -45,6 +45,9 @@ constexpr NumberSource kTrials{NumberOrigin::fitted,
 constexpr NumberSource kCovers{NumberOrigin::fitted,
                                "53343 times of 16 bits and 1402 of 8 bits on an H100, 3268 on an H200: "
                                "docs/lab/2026-11-24-model.md#fitted-anew-to-covers"};
+constexpr NumberSource kFiveMinutes{NumberOrigin::fitted,
+                                    "440 times of 16 and 8 bits on H200s: docs/lab/2026-11-28-untuned.md#clusters-of-"
+                                    "three-and-six"};
 constexpr NumberSource kFetches{NumberOrigin::fitted,
                                 "11200 times of 16 and 8 bits on an H200: "
                                 "docs/lab/2026-11-24-model.md#fitted-to-fetches-of-128-bytes"};

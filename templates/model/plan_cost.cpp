@@ -47,6 +47,19 @@ void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& w
   if (!(rate > 0)) cost.blocks_per_sm = 0;
 }
 
+/// The clusters of so many blocks that have their SMs for themselves. A GPC with fewer SMs than the others has room for
+/// its share of them, rounded up: an H100 holds 66 of two blocks, 30 of four and 15 of eight, as
+/// cuOccupancyMaxActiveClusters says. 39 of three and 19 of six are the most, as times say.
+double clusters_alone(const DeviceSpec& device, int cluster) {
+  const ModelNumbers& numbers = model_numbers(device);
+  if (!std::has_single_bit(static_cast<unsigned>(cluster))) {
+    return std::max(1.0, std::floor(numbers.uneven_clusters_share * device.sm_count / cluster));
+  }
+  const int gpc_sms = whole(numbers.gpc_sms);
+  const std::int64_t clusters_of_gpc = gpc_sms / cluster;
+  return std::ceil(static_cast<double>(clusters_of_gpc * device.sm_count) / gpc_sms);
+}
+
 }  // namespace
 
 PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
@@ -58,13 +71,6 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                          .registers = registers_per_thread > 0 ? registers_per_thread : work.registers,
                          .smem_bytes = step.smem_bytes});
   const auto cluster = static_cast<int>(cluster_blocks(step));
-  const int gpc_sms = whole(model_numbers(device).gpc_sms);
-  // A GPC with fewer SMs than the others has room for its share of clusters, rounded up: an H100 holds 66 of two
-  // blocks, 30 of four and 15 of eight, as cuOccupancyMaxActiveClusters says. Where a block has an SM for itself, three
-  // blocks take the place of four and six that of eight, as times say: 40 clusters of three are two waves.
-  const int place = fit.blocks_per_sm == 1 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(cluster))) : cluster;
-  const std::int64_t clusters_of_gpc = gpc_sms / place;
-  const double clusters = std::ceil(static_cast<double>(clusters_of_gpc * device.sm_count) / gpc_sms);
   PlanCost cost;
   static_cast<TileWork&>(cost) = work;
   cost.batches = why_unbatched(plan).empty();
@@ -74,7 +80,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
   cost.cluster = cluster;
   cost.blocks_per_sm = fit.blocks_per_sm;
   cost.block_warps = std::ceil(static_cast<double>(threads) / device.warp_size);
-  cost.sm_count = clusters * cluster;
+  cost.sm_count = clusters_alone(device, cluster) * cluster;
   add_iteration(cost, problem, work, device);
   return cost;
 }

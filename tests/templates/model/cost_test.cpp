@@ -209,6 +209,19 @@ TEST(Cost, AClusterOfTwoLeavesNoSmOut) {
   }
 }
 
+// Times of H200s: docs/lab/2026-11-28-untuned.md#clusters-of-three-and-six.
+TEST(Cost, ClustersOfThreeOrSixLeaveMoreSmsOut) {
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 8192);
+  LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8, 2);
+  for (const unsigned smem_bytes : {200'000u, 100'000u}) {  // one block per SM, or two
+    plan.steps[0].smem_bytes = smem_bytes;
+    plan.steps[0].cluster.x = 3;
+    EXPECT_EQ(cost_of(problem, plan, catalog_gpu("h200"), 64).sm_count, 39 * 3);
+    plan.steps[0].cluster.x = 6;
+    EXPECT_EQ(cost_of(problem, plan, catalog_gpu("h200"), 64).sm_count, 19 * 6);
+  }
+}
+
 TEST(Cost, SharesAreWhatTheTimeIsMadeOf) {
   for (const std::int64_t n : {64, 1000, 8192}) {
     const Problem problem = square(n);
