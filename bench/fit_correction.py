@@ -30,8 +30,10 @@ LAYERS = (128, 16)
 STAGES = ((2e-3, 50), (5e-4, 25), (1e-4, 15))  # learning rates and epochs: small steps at the end even out their noise
 PENALTY = 0.7        # of large weights
 LEAST_WEIGHT = 1e-6  # the penalty leaves smaller ones where a node has no use
-NEAR = 1.5           # trials that take so many times as long as the fastest of their size count for nothing
-LEAST = 3            # nor do sizes with fewer trials
+NEAR = 1.5           # trials that take less than so many times as long as the fastest of their size make up its mean
+FAR = 2.5            # those that take longer count for nothing
+MOST = 0.5           # the largest difference from the mean that is learnt, as a logarithm
+LEAST = 3            # sizes with fewer trials near the fastest count for nothing
 SCALE = 20           # the network's results are near 1
 FEW = 1e9            # operations of a call that takes so short that what L2 fetches matters little
 
@@ -62,11 +64,12 @@ def prepared(trials):
     trials["size"] = trials.device + trials.precision + trials.layout + trials["shape"]
     how = {"measured_us": "median", "analytic_us": "first", "shape": "first", **{i: "first" for i in inputs}}
     trials = trials.groupby(["size", "config"], as_index=False).agg(how)
-    trials = trials[trials.measured_us < NEAR * trials.groupby("size").measured_us.transform("min")]
-    trials = trials[trials.groupby("size").config.transform("count") >= LEAST].reset_index(drop=True)
+    times = trials.measured_us / trials.groupby("size").measured_us.transform("min")
     trials["error"] = np.log(trials.measured_us / trials.analytic_us)
-    trials["beside"] = trials.error - trials.groupby("size").error.transform("mean")
-    return trials, inputs
+    near = trials[times < NEAR].groupby("size").error.agg(["mean", "count"])
+    trials["beside"] = (trials.error - trials["size"].map(near["mean"])).clip(-MOST, MOST)
+    counts = (times < FAR) & (trials["size"].map(near["count"]) >= LEAST)
+    return trials[counts].reset_index(drop=True), inputs
 
 
 def loss(trials, expected_us):

@@ -42,9 +42,7 @@ bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t p
   const PrecisionTraits& types = traits(problem.precision);
   const bool is_in_range = std::min(problem.m, problem.n) >= kLeastExtent && flops(problem) <= kMostFlops;
   return cost.blocks_per_sm > 0 && cost.fetch == Fetch::accelerator && multiplies_narrow_floats(types) &&
-         types.c.bytes == 2 && is_in_range && products == 1 && !problem.invariant && !cost.copies_first &&
-         !transposes_a(problem.layout) &&
-         std::min({problem.align.a, problem.align.b, problem.align.c, cost.result_align}) >= 16;
+         types.c.bytes == 2 && is_in_range && products == 1 && !problem.invariant && !transposes_a(problem.layout);
 }
 
 std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
@@ -93,6 +91,8 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
           flag(width % 32 == 0),
           flag(width % 16 == 0),
           flag(types.a.bytes == 1),
+          flag(cost.copies_first),
+          flag(std::min(problem.align.c, cost.result_align) < 16),
           share(Bottleneck::arithmetic),
           share(Bottleneck::shared_memory),
           share(Bottleneck::l2),
@@ -107,7 +107,7 @@ double correction(const Problem& problem, const PlanCost& cost, double waves, do
                   const std::array<double, kBottlenecks>& shares) {
   const auto inputs = correction_inputs(problem, cost, waves, analytic_us, shares);
   const float log_factor = kThird.sums(rectified(kSecond.sums(rectified(kFirst.sums(inputs)))))[0];
-  return std::clamp(std::exp(static_cast<double>(log_factor)), kLeastCorrection, 1 / kLeastCorrection);
+  return std::clamp(std::exp(static_cast<double>(log_factor)), kLeastCorrection, kMostCorrection);
 }
 
 }  // namespace mmtune

@@ -11,22 +11,23 @@
 namespace mmtune {
 
 /// What the network is told of a call: shapes of tiles and clusters, how often they fill the GPU, how rows lie in lines
-/// of memory, and the time that the model expects, with eight of its `shares`, which are by Bottleneck: the others are
-/// hardly ever large. Extents, numbers and times as logarithms to the base 2.
-inline constexpr std::size_t kCorrectionInputs = 40;
+/// of memory, whether operands are copied first and results are aligned, and the time that the model expects, with
+/// eight of its `shares`, which are by Bottleneck: the others are hardly ever large. Extents, numbers and times as
+/// logarithms to the base 2.
+inline constexpr std::size_t kCorrectionInputs = 42;
 std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
                                                        double analytic_us,
                                                        const std::array<double, kBottlenecks>& shares);
 
 /// Whether the kernel fits the device, and the network was fitted to such calls: products of 16 or 8 bits with results
-/// of 16 on Hopper's tensor cores, whose operands the accelerator fetches, of rows along k in A and aligned to 16 bytes
-/// in all three matrices, one product a launch, from 48 rows and columns up to 4e11 operations, beyond which hardly a
-/// trial is. The trials are of bf16, fp16 and e4m3_bf16 on an H200, and of few operations on H100s; e5m2_bf16 is taken
-/// to be alike.
+/// of 16 on Hopper's tensor cores, whose operands the accelerator fetches, of rows along k in A, one product a launch,
+/// from 48 rows and columns up to 4e11 operations, beyond which hardly a trial is. The trials are of bf16, fp16 and
+/// e4m3_bf16 on H200s, and of few operations on H100s; e5m2_bf16 is taken to be alike.
 bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t products);
 
-/// The factor by which such a call takes longer than the model expects, between kLeastCorrection and its inverse.
-inline constexpr double kLeastCorrection = 0.8;
+/// The factor by which such a call takes longer than the model expects, between these.
+inline constexpr double kLeastCorrection = 0.85;
+inline constexpr double kMostCorrection = 1.5;
 double correction(const Problem& problem, const PlanCost& cost, double waves, double analytic_us,
                   const std::array<double, kBottlenecks>& shares);
 

@@ -31,13 +31,15 @@ TEST(Correction, IsOfCallsThatItWasFittedTo) {
   const Problem problem = packed_problem(Precision::bf16, Layout::nt, 1024, 1024, 1024);
   EXPECT_TRUE(is_corrected(problem, "BM=128 BN=128"));
   EXPECT_FALSE(is_corrected(problem, "BM=128 BN=128", 2));
-  EXPECT_FALSE(is_corrected(problem, "BM=128 BN=128 PACK=1"));
   EXPECT_TRUE(is_corrected(packed_problem(Precision::e4m3_bf16, Layout::nt, 1024, 1024, 1024), "BM=128 BN=128"));
   EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16_fp32, Layout::nt, 1024, 1024, 1024), "BM=128 BN=128"));
   EXPECT_FALSE(is_corrected(packed_problem(Precision::e4m3_fp32, Layout::nt, 1024, 1024, 1024), "BM=128 BN=128"));
   EXPECT_FALSE(is_corrected(packed_problem(Precision::tf32, Layout::nt, 1024, 1024, 1024), "BM=128 BN=128"));
   EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::tn, 1024, 1024, 1024), "BM=128 BN=128"));
-  EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 1024, 1023, 1024), "BM=128 BN=128"));
+  EXPECT_TRUE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 1024, 1023, 1024), "BM=128 BN=128"))
+      << "results that are not aligned";
+  EXPECT_TRUE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 1024, 1024, 1023), "BM=128 BN=128 PACK=1"))
+      << "operands that are copied first";
   EXPECT_TRUE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 48, 1024, 1024), "BM=64 BN=128"));
   EXPECT_FALSE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 40, 1024, 1024), "BM=64 BN=128"));
   EXPECT_TRUE(is_corrected(packed_problem(Precision::bf16, Layout::nt, 8192, 8192, 2048), "BM=128 BN=256"));
@@ -55,7 +57,7 @@ TEST(Correction, KnowsWhatTheModelDoesNot) {
   EXPECT_GT(alone.analytic_us, of_four.analytic_us);
   EXPECT_LT(alone.time_us, of_four.time_us) << "they take 8.8 and 10.7 us";
   // The factor of these weights for these inputs, in their order.
-  EXPECT_NEAR(alone.time_us / alone.analytic_us, 0.963, 0.001);
+  EXPECT_NEAR(alone.time_us / alone.analytic_us, 0.9525, 0.001);
 }
 
 TEST(Correction, IsNotWorkedOutWhereTheTimeIsBeyondALimit) {
@@ -83,7 +85,7 @@ TEST(Correction, IsBoundedWhateverTheCall) {
         const Prediction prediction = expected(packed_problem(Precision::bf16, Layout::nn, m, 4096, k), config);
         const double factor = prediction.time_us / prediction.analytic_us;
         EXPECT_GE(factor, kLeastCorrection * (1 - 1e-9)) << m << ' ' << k << ' ' << config;
-        EXPECT_LE(factor, (1 + 1e-9) / kLeastCorrection) << m << ' ' << k << ' ' << config;
+        EXPECT_LE(factor, kMostCorrection * (1 + 1e-9)) << m << ' ' << k << ' ' << config;
       }
     }
   }
