@@ -92,7 +92,7 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
           flag(width % 16 == 0),
           flag(types.a.bytes == 1),
           flag(cost.copies_first),
-          flag(std::min(problem.align.c, cost.result_align) < 16),
+          flag(stored_alignment(problem, cost) < kAlignments.back()),
           share(Bottleneck::arithmetic),
           share(Bottleneck::shared_memory),
           share(Bottleneck::l2),
