@@ -8,6 +8,7 @@
 
 #include "runtime/choose/dispatch.h"
 #include "templates/model/cost.h"
+#include "templates/model/power.h"
 
 namespace mmtune {
 
@@ -44,6 +45,7 @@ class DispatchTable::Weighing {
         products_(products),
         group_(table.group(problem)),
         around_(group_.times.around(problem)),
+        has_power_factor_(has_power_factor(problem, table.device_)),
         modelled_(group_.models.size()) {
     const std::vector<std::uint32_t> numbers =
         policy == Policy::nearest ? std::vector{near.variant} : table.rivals(problem, around_, near.variant);
@@ -117,7 +119,9 @@ class DispatchTable::Weighing {
 
   Weighed weighed(std::uint32_t number, const Modelled& modelled) const {
     const Variant& variant = table_.variants_[number];
-    const double model = modelled.time.us / static_cast<double>(products_);
+    // Measured times are of calls by themselves, as the model's are, so that what is learnt of them comes before.
+    const double power = has_power_factor_ ? group_.models[variant.model].power_factor(table_.device_) : 1;
+    const double model = power * modelled.time.us / static_cast<double>(products_);
     const double expected = model * around_.factor(variant.measured_as);
     const double caution = around_.caution(variant.number);
     return {number, modelled.parts, expected, policy_ == Policy::model ? model : expected * caution,
@@ -135,6 +139,7 @@ class DispatchTable::Weighing {
   std::int64_t products_;
   const Group& group_;
   MeasuredTimes::Around around_;
+  bool has_power_factor_;
   std::vector<Modelled> modelled_;  ///< the expected times of the models, one for each
   std::vector<Weighed> kernels_;    ///< the kernels that are left
 };

@@ -9,6 +9,7 @@
 #include "templates/family/family.h"
 #include "templates/gpu/device_spec.h"
 #include "templates/model/cost.h"
+#include "templates/model/power.h"
 #include "templates/problem/problem.h"
 
 namespace mmtune {
@@ -35,6 +36,9 @@ class KernelModel {
 
   /// No more than time_us() says of any number of parts, in a tenth of the time.
   double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
+
+  /// What the power limit costs the kernel, see templates/model/power.h.
+  double power_factor(const DeviceSpec& device) const { return mmtune::power_factor(cost_, device); }
 
   /// The bytes of workspace, about as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem, int parts = 0) const;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runtime/gpu/nvml.h"
+#include "templates/model/power.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/lanes/race_rounds.h"
 #include "tuner/measure/conditions.h"

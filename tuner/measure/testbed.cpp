@@ -6,7 +6,7 @@
 #include <chrono>
 #include <limits>
 
-#include "templates/problem/dtype.h"
+#include "templates/model/power.h"
 
 namespace mmtune {
 namespace {
@@ -17,11 +17,6 @@ constexpr double kLargeShare = 64;
 constexpr auto kCooling = std::chrono::seconds(1);          // a GPU that idles for less keeps its clock
 constexpr auto kSettling = std::chrono::milliseconds(250);  // the clocks follow the power within less
 
-// Operations for each element of the three matrices. Tensor cores bound a call on an H100 from 590 on, in all types but
-// FP64 (peak over bandwidth). At 246 races of bf16 took 1.007 times as long as screenings, from 367 on 1.08 to 1.19
-// times (docs/lab/2026-11-23-search.md).
-constexpr double kHeavyIntensity = 300;
-
 void settle(std::vector<Stopwatch>& watches) {
   const auto end = std::chrono::steady_clock::now() + kSettling;
   while (std::chrono::steady_clock::now() < end) {
@@ -30,12 +25,6 @@ void settle(std::vector<Stopwatch>& watches) {
 }
 
 }  // namespace
-
-bool is_heavy(const Problem& problem, double call_us) {
-  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
-  return call_us >= kHeavy_us && is_of_tensor_cores(traits(problem.precision)) &&
-         flops(problem) >= kHeavyIntensity * (m * k + k * n + m * n);
-}
 
 void Testbed::begin(const Problem& problem) {
   problem_ = problem;

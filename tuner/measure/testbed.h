@@ -18,13 +18,6 @@ namespace mmtune {
 
 /// Calls that take less are raced as graphs, so that no launch latency of the host counts.
 inline constexpr double kReplayed_us = 10e3;
-/// Calls that keep all of a GPU busy for so long, one after the other, can meet the power limit.
-inline constexpr double kHeavy_us = 30;
-
-/// Whether calls of such a time run at a much lower clock after each other than when they are screened. On CUDA cores
-/// they do not: where an H100 slows down by 5 %, all that it computes in fp32 slows down alike. Nor do calls that
-/// memory bounds.
-bool is_heavy(const Problem& problem, double call_us);
 
 /// The operands and exact results of a problem, and what compares and times with them. The GPU's context must be
 /// current and stay so. Not thread safe.

@@ -57,6 +57,17 @@ TEST_F(DispatchClusters, AnotherSizeGetsThoseThatFillOneWave) {
   EXPECT_THAT(choice.why, HasSubstr("the kernel of bf16 nn 1024x1024x4096 with CLUSTER_M=2 is expected"));
 }
 
+// Stored times are of calls by themselves: clusters of eight are slower under the power limit, where calls are long.
+TEST_F(DispatchClusters, LongCallsTakeWhatIsFasterUnderThePowerLimit) {
+  for (const std::int64_t extent : {1024, 4096}) {
+    const Problem near = bf16(extent, extent, 2048), wanted = bf16(extent, extent, 2112);
+    Entry eight = entry(near, 2, 4, 0), alone = entry(bf16(extent, extent, 2176), 1, 1, 0);
+    eight.median_us = model_us(near, alone.kernel->config) / 1.04;
+    alone.median_us = model_us(alone.problem, alone.kernel->config);
+    EXPECT_EQ(clusters_of(table({eight, alone}).choose(wanted)), extent > 2000 ? std::pair(1, 1) : std::pair(2, 4));
+  }
+}
+
 TEST_F(DispatchClusters, ATunedSizeKeepsItsOwn) {
   for (const Problem& tuned : {tuned_, other_}) {
     const Choice choice = table({entry(tuned, 4, 1, 20)}).choose(tuned);
@@ -99,9 +110,10 @@ TEST_F(DispatchClusters, NoClusterHasMoreThanHalfOfItsBlocksBeyondC) {
   EXPECT_TRUE(is_ever_of_four(bf16(264, 2048, 4096)));
 }
 
-// Calls whose A is stored along m have no correction, which would say of none that two clusters are nearly equal.
+// Calls whose A is stored along m have no correction, which would say of none that two clusters are nearly equal; and
+// these are too short for the power limit.
 TEST_F(DispatchClusters, WhatIsNotMeasuredHasToBeClearlyFaster) {
-  const auto stored_along_m = [](std::int64_t m) { return packed_problem(Precision::bf16, Layout::tn, m, 1024, 4096); };
+  const auto stored_along_m = [](std::int64_t m) { return packed_problem(Precision::bf16, Layout::tn, m, 1024, 1536); };
   const Problem tuned = stored_along_m(1024);
   const DispatchTable dispatch = table({entry(tuned, 4, 1, 20)});
   const Config own = entry(tuned, 4, 1, 20).kernel->config;

@@ -10,6 +10,7 @@
 #include "templates/family/split_k.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/model/cost.h"
+#include "templates/model/power.h"
 #include "tests/runtime/stored_kernels.h"
 
 namespace mmtune {
@@ -120,15 +121,17 @@ TEST(DispatchSplitOfTensorCores, TheFastestIsChosenAndAlternativesComeInOrder) {
   for (const std::int64_t extent : {64, 104, 200, 328, 520, 1000}) {
     for (const std::int64_t k : {1000, 2048, 4096, 8192}) {
       const Problem problem = packed_problem(Precision::bf16, Layout::nt, extent, extent + 64, k);
-      // The model's time of a configuration with the best of its family's numbers of parts.
+      // The model's time of a configuration with the best of its family's numbers of parts, under the power limit.
       const auto best_us = [&](Config config) {
+        const PlanCost cost = cost_of(problem, family.plan(problem, config, device), device, 0);
+        const double power = has_power_factor(problem, device) ? power_factor(cost, device) : 1;
         double best = std::numeric_limits<double>::infinity();
         for (const int parts : family.params()[position].values) {
           if (parts == 1 || problem.k < std::int64_t{128} * parts) continue;
           config.set(position, parts);
           best = std::min(best, predict(problem, family.plan(problem, config, device), device, 0).time_us);
         }
-        return best;
+        return power * best;
       };
       double fastest_us = std::numeric_limits<double>::infinity();
       for (const Entry& each : winners) fastest_us = std::min(fastest_us, best_us(each.kernel->config));

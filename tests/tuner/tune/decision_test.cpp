@@ -140,8 +140,8 @@ TEST_F(Decision, MoreOfHeavyCallsAreRacedAndThoseFurtherFromTheBest) {
   const std::vector<Slower> candidates{
       {"TILE=8 UNROLL=1", 1.00},  {"TILE=8 UNROLL=2", 1.01},  {"TILE=8 UNROLL=4", 1.02},  {"TILE=16 UNROLL=1", 1.03},
       {"TILE=16 UNROLL=2", 1.04}, {"TILE=16 UNROLL=4", 1.05}, {"TILE=32 UNROLL=1", 1.06}, {"TILE=32 UNROLL=2", 1.14}};
-  EXPECT_EQ(raced(20, candidates).size(), 6) << "those within 6 %, six at most";
-  EXPECT_EQ(raced(40, candidates).size(), 8) << "those within 15 %";
+  EXPECT_EQ(raced(9, candidates).size(), 6) << "those within 6 %, six at most";
+  EXPECT_EQ(raced(11, candidates).size(), 8) << "those within 15 %";
   EXPECT_EQ(raced(1000, candidates).size(), 8) << "those within 15 %";
   EXPECT_EQ(raced(14000, candidates).size(), 7) << "as many as a race has time for";
   EXPECT_EQ(raced(30000, candidates).size(), 4) << "fewer would be no race";
@@ -162,8 +162,8 @@ TEST_F(Decision, OfHeavyCallsThatAreLaunchedAlikeFourRaceBeforeOthers) {
                                        {"TILE=8 UNROLL=2", 1.030}};
   EXPECT_THAT(raced(16000, candidates), ElementsAre("TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4",
                                                     "TILE=16 UNROLL=8", "TILE=8 UNROLL=1", "TILE=8 UNROLL=2"));
-  EXPECT_THAT(raced(20, candidates), ElementsAre("TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4",
-                                                 "TILE=16 UNROLL=8", "TILE=16 UNROLL=16", "TILE=8 UNROLL=1"));
+  EXPECT_THAT(raced(9, candidates), ElementsAre("TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4",
+                                                "TILE=16 UNROLL=8", "TILE=16 UNROLL=16", "TILE=8 UNROLL=1"));
   EXPECT_EQ(raced(100, candidates).size(), 7) << "all that there is time for";
 }
 

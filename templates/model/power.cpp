@@ -1,0 +1,48 @@
+#include "templates/model/power.h"
+
+#include <cmath>
+
+#include "templates/model/numbers.h"
+#include "templates/problem/dtype.h"
+
+namespace mmtune {
+namespace {
+
+// From here on races run at 1.4 to 1.9 instead of 1.98 GHz (docs/lab/2026-11-28-power.md).
+constexpr double kHeavy_us = 10;
+
+// Operations for each element of the three matrices. Tensor cores bound a call on an H100 from 590 on, in all types but
+// FP64 (peak over bandwidth). At 246 races of bf16 took 1.007 times as long as screenings, from 367 on 1.08 to 1.19
+// times (docs/lab/2026-11-23-search.md).
+constexpr double kHeavyIntensity = 300;
+
+// The time at the peak of the tensor cores from which plans differ in what the limit costs them: shorter ones are a
+// single wave of tiles, where clusters and the sizes of tiles made no difference.
+constexpr double kTellingPeak_us = 12;
+
+constexpr double kPlainTile = 128 * 128;  // the results of a tile whose factor is 1
+
+bool multiplies_much(const Problem& problem) {
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
+  return is_of_tensor_cores(traits(problem.precision)) && flops(problem) >= kHeavyIntensity * (m * k + k * n + m * n);
+}
+
+}  // namespace
+
+bool is_heavy(const Problem& problem, double call_us) { return call_us >= kHeavy_us && multiplies_much(problem); }
+
+bool has_power_factor(const Problem& problem, const DeviceSpec& device) {
+  const double peak = peak_tflops(device, problem.precision);
+  return multiplies_much(problem) && flops(problem) >= kTellingPeak_us * 1e6 * peak;
+}
+
+double power_factor(const PlanCost& cost, const DeviceSpec& device) {
+  if (cost.fetch != Fetch::accelerator) return 1;
+  const ModelNumbers& numbers = model_numbers(device);
+  const double tile = static_cast<double>(cost.tile_m) * cost.tile_n;
+  return std::pow(cost.cluster_m * cost.cluster_n, numbers.power_cluster_exponent) *
+         std::pow(tile / kPlainTile, numbers.power_tile_exponent) *
+         (cost.hides_stores ? numbers.power_hidden_share : 1);
+}
+
+}  // namespace mmtune
