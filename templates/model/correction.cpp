@@ -92,7 +92,7 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
           flag(width % 16 == 0),
           flag(types.a.bytes == 1),
           flag(cost.copies_first),
-          flag(stored_alignment(problem, cost) < kAlignments.back()),
+          flag(problem.align.c < kAlignments.back()),
           share(Bottleneck::arithmetic),
           share(Bottleneck::shared_memory),
           share(Bottleneck::l2),

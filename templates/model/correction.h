@@ -11,9 +11,10 @@
 namespace mmtune {
 
 /// What the network is told of a call: shapes of tiles and clusters, how often they fill the GPU, how rows lie in lines
-/// of memory, whether operands are copied first and results are aligned, and the time that the model expects, with
-/// eight of its `shares`, which are by Bottleneck: the others are hardly ever large. Extents, numbers and times as
-/// logarithms to the base 2.
+/// of memory, whether operands are copied first and the problem's results are aligned, and the time that the model
+/// expects, with eight of its `shares`, which are by Bottleneck: the others are hardly ever large. Extents, numbers and
+/// times as logarithms to the base 2. A program that takes results to be less aligned than they are is corrected as one
+/// that does not: no trial is of such.
 inline constexpr std::size_t kCorrectionInputs = 42;
 std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
                                                        double analytic_us,

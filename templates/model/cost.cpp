@@ -90,7 +90,7 @@ double crowd(const Problem& problem, const PlanCost& cost, double resident, doub
 
 /// The clocks that an SM takes longer to store a result in rows of this problem where these are not aligned.
 double unaligned_result_clocks(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
-  if (stored_alignment(problem, cost) < numbers.store_align) return cost.unaligned_result_clocks;
+  if (std::min(problem.align.c, cost.result_align) < numbers.store_align) return cost.unaligned_result_clocks;
   const int bytes = traits(problem.precision).c.bytes;
   const bool begins_with_sectors = row_alignment({problem.m, problem.n}, bytes) >= kMemorySector;
   return cost.fetch != Fetch::accelerator || begins_with_sectors ? 0 : bytes / numbers.split_bytes_per_clock;

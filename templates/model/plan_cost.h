@@ -1,7 +1,6 @@
 // What of a launch plan the analytic model makes times of.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -46,11 +45,6 @@ struct PlanCost : TileWork {
 
   friend bool operator==(const PlanCost&, const PlanCost&) = default;
 };
-
-/// The bytes to which rows of results are aligned for the program: those of the problem, or what the program takes.
-inline int stored_alignment(const Problem& problem, const PlanCost& cost) {
-  return std::min(problem.align.c, cost.result_align);
-}
 
 /// The tiles along an extent, filled up to whole clusters.
 inline double tiles_along(std::int64_t extent, double tile, int cluster = 1) {
