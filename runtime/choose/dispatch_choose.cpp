@@ -120,7 +120,7 @@ class DispatchTable::Weighing {
   Weighed weighed(std::uint32_t number, const Modelled& modelled) const {
     const Variant& variant = table_.variants_[number];
     // Measured times are of calls by themselves, as the model's are, so that what is learnt of them comes before.
-    const double power = has_power_factor_ ? group_.models[variant.model].power_factor(table_.device_) : 1;
+    const double power = has_power_factor_ ? group_.models[variant.model].power_factor() : 1;
     const double model = power * modelled.time.us / static_cast<double>(products_);
     const double expected = model * around_.factor(variant.measured_as);
     const double caution = around_.caution(variant.number);

@@ -5,6 +5,7 @@
 
 #include "templates/family/split_k.h"
 #include "templates/family/summation.h"
+#include "templates/model/power.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
@@ -52,6 +53,7 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   };
   const LaunchPlan plan = plan_at(kOthers, kOthers, kOthers);
   cost_ = cost_of(problem, plan, device, registers);
+  power_factor_ = mmtune::power_factor(cost_, device);
   splits_at_launch_ = mmtune::splits_at_launch(plan);
   if (plan.workspace.bytes() == 0) return;
   const WorkspaceBytes whole = bytes_around(kWholeLines, plan_at);

@@ -9,7 +9,6 @@
 #include "templates/family/family.h"
 #include "templates/gpu/device_spec.h"
 #include "templates/model/cost.h"
-#include "templates/model/power.h"
 #include "templates/problem/problem.h"
 
 namespace mmtune {
@@ -38,7 +37,7 @@ class KernelModel {
   double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
 
   /// What the power limit costs the kernel, see templates/model/power.h.
-  double power_factor(const DeviceSpec& device) const { return mmtune::power_factor(cost_, device); }
+  double power_factor() const { return power_factor_; }
 
   /// The bytes of workspace, about as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem, int parts = 0) const;
@@ -77,6 +76,7 @@ class KernelModel {
   };
 
   PlanCost cost_;
+  double power_factor_ = 1;
   bool splits_at_launch_ = false;
   double fixed_bytes_ = 0;    ///< the bytes of the workspace that no extent changes
   double bytes_per_c_ = 0;    ///< the others, by element of C

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "templates/model/cost.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 
@@ -33,7 +34,7 @@ bool is_heavy(const Problem& problem, double call_us) { return call_us >= kHeavy
 
 bool has_power_factor(const Problem& problem, const DeviceSpec& device) {
   const double peak = peak_tflops(device, problem.precision);
-  return multiplies_much(problem) && flops(problem) >= kTellingPeak_us * 1e6 * peak;
+  return multiplies_much(problem) && floors(problem, peak, device).arithmetic_us >= kTellingPeak_us;
 }
 
 double power_factor(const PlanCost& cost, const DeviceSpec& device) {

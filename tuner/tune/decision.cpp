@@ -9,7 +9,6 @@
 #include "db/device_key.h"
 #include "templates/family/families.h"
 #include "templates/model/power.h"
-#include "tuner/measure/testbed.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 
