@@ -7,7 +7,7 @@
 #include "mmtune/wgmma_tile.cuh"
 
 // A block's shares of an operand's tiles, EXTENT rows or columns of C by BK. Lines have LINE_BYTES, and those along m
-// or n as many elements for each of BK steps.
+// or n as many elements for each of BK steps, the last of them beyond the tile where it does not fill a line.
 template <class Input, int EXTENT, bool SHARED, bool ALONG_K, int LINE_BYTES>
 struct Shares {
   const ProductMap* map;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
     for (int step = 0; step < work.steps; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);
       barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
-      barrier_expect(full, (BM + BN) * LINE);
+      barrier_expect(full, (HELD_A + HELD_B) * LINE);
       const int k0 = (work.first_step + step) * BK;
       shares.a.fetch(shared_address(shared.a[ring.stage]), k0, full);
       shares.b.fetch(shared_address(shared.b[ring.stage]), k0, full);

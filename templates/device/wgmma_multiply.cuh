@@ -31,8 +31,10 @@ struct Tiles {
       : rows(tile_descriptor<LINE>(shared_address(SWAP == 1 ? shared.b[0] : shared.a[0]) + first_row * LINE, BK)),
         columns(tile_descriptor<Role::COLUMNS_LINE>(shared_address(SWAP == 1 ? shared.a[0] : shared.b[0]), BK)) {}
 
-  __device__ __forceinline__ u64 rows_of(int stage) const { return moved(rows, stage * (Role::ROWS * LINE)); }
-  __device__ __forceinline__ u64 columns_of(int stage) const { return moved(columns, stage * (Role::COLUMNS * LINE)); }
+  __device__ __forceinline__ u64 rows_of(int stage) const { return moved(rows, stage * (Role::HELD_ROWS * LINE)); }
+  __device__ __forceinline__ u64 columns_of(int stage) const {
+    return moved(columns, stage * (Role::HELD_COLUMNS * LINE));
+  }
 };
 
 // `rows` and `columns`: the descriptors of a stage. SETS: the sums begin here.

@@ -9,17 +9,23 @@
 
 constexpr int BK = LINE / sizeof(InputA);
 
-// An instruction multiplies 64 rows of one operand and N columns of the other; ROWS and COLUMNS are those of a tile.
+// The rows of A and the columns of B that a stage holds: where lines are along them, what fills the last line too.
+constexpr int WIDTH_A = LINE_A / sizeof(InputA), WIDTH_B = LINE_B / sizeof(InputB);
+constexpr int HELD_A = A_ALONG_K ? BM : (BM + WIDTH_A - 1) / WIDTH_A * WIDTH_A;
+constexpr int HELD_B = B_ALONG_K ? BN : (BN + WIDTH_B - 1) / WIDTH_B * WIDTH_B;
+
+// An instruction multiplies 64 rows of one operand and N columns of the other; ROWS and COLUMNS are those of a tile,
+// HELD_ROWS and HELD_COLUMNS those of a stage.
 template <bool SWAPPED>
 struct Roles {
-  static constexpr int ROWS = BM, COLUMNS = BN;
+  static constexpr int ROWS = BM, COLUMNS = BN, HELD_ROWS = HELD_A, HELD_COLUMNS = HELD_B;
   static constexpr bool ROWS_ALONG_K = A_ALONG_K, COLUMNS_ALONG_K = B_ALONG_K;
   static constexpr int COLUMNS_LINE = LINE_B;
   using Kind = Wgmma<InputA, InputB, A_ALONG_K || FROM_REGISTERS, B_ALONG_K>;
 };
 template <>
 struct Roles<true> {
-  static constexpr int ROWS = BN, COLUMNS = BM;
+  static constexpr int ROWS = BN, COLUMNS = BM, HELD_ROWS = HELD_B, HELD_COLUMNS = HELD_A;
   static constexpr bool ROWS_ALONG_K = B_ALONG_K, COLUMNS_ALONG_K = A_ALONG_K;
   static constexpr int COLUMNS_LINE = LINE_A;
   using Kind = Wgmma<InputB, InputA, B_ALONG_K || FROM_REGISTERS, A_ALONG_K>;
@@ -41,8 +47,8 @@ constexpr int BLOCK_SUMS = CONSUMERS * FRAGMENTS * 64 * Role::COLUMNS;
 // Where a tile's rows do not fill the last fragment, an instruction reads what lies behind them, which nothing uses: of
 // the last stage that is A.
 struct Shared {
-  alignas(1024) unsigned char b[STAGES][BN * LINE];
-  alignas(1024) unsigned char a[STAGES][BM * LINE];
+  alignas(1024) unsigned char b[STAGES][HELD_B * LINE];
+  alignas(1024) unsigned char a[STAGES][HELD_A * LINE];
   alignas(1024) unsigned char c[CONSUMERS][STORE_BUFFERS][REDUCE == 1 ? 16 : STORE_BYTES];
   u64 full[STAGES];   // the accelerator has brought the stage
   u64 empty[STAGES];  // all that read it, here and in the cluster, are done with it

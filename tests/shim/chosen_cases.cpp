@@ -90,6 +90,8 @@ std::vector<Case> covering_cases() {
       {"wgmma", Precision::fp16, kNt, "BM=128 BN=208 SPLIT=12"},
       {"wgmma", Precision::bf16, kNt, "BM=64 BN=272 CONSUMERS=1"},  // two instructions, and boxes of 136 rows of B
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=240 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kNn, "BM=64 BN=152 CONSUMERS=1 CLUSTER_M=2"},  // lines of B that end beyond the tile
+      {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=168 BN=64 CONSUMERS=1 CLUSTER_N=2 GROUP=1"},
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=232 CONSUMERS=1"},
       {"wgmma", Precision::bf16, kNn, "SWAP=1 BM=200 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16_fp32, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},

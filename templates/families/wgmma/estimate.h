@@ -71,8 +71,8 @@ inline WorkEstimate estimate(const Problem& problem, const Params& p, const Devi
   WorkEstimate work;
   work.unit = types.unit;
   work.issue_slots_per_fma = promotes(problem) ? promoting_slots(problem, p, device) : numbers.wgmma_issue_slots;
-  const double bytes_a = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes;
-  const double bytes_b = static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
+  const double bytes_a = static_cast<double>(held_a(problem, p)) / p.cluster_n * types.a.bytes;
+  const double bytes_b = static_cast<double>(held_b(problem, p)) / p.cluster_m * types.b.bytes;
   work.bytes_per_k = bytes_a + bytes_b;
   work.in_place_a = packs_a(problem, p) ? 0 : bytes_a;
   work.in_place_b = packs_b(problem, p) ? 0 : bytes_b;
@@ -96,7 +96,7 @@ inline WorkEstimate estimate(const Problem& problem, const Params& p, const Devi
   work.group = p.group;
   const int own_sums = (p.own_parts > 1 ? 2 : 1) * sums(p);
   work.registers = moves_registers(p) ? registers_at_first(p, device) : own_sums + whole(numbers.wgmma_registers);
-  work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
+  work.bytes_in_flight = (stages(problem, p, device) - 1) * stage_bytes(problem, p);
   return work;
 }
 

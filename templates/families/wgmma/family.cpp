@@ -106,8 +106,8 @@ struct Wgmma {
             {"CLUSTER_N", p.cluster_n > 1 ? kAtLaunch : 1},
             {"GROUP", kAtLaunch},
             {"FETCH", kLine},  // The maps say it. Not kAtLaunch: no prediction depends on it, so that none is weighed.
-            {"STAGES", stages(p, device)},
-            {"STORE_BUFFERS", store_buffers(p, device)},
+            {"STAGES", stages(problem, p, device)},
+            {"STORE_BUFFERS", store_buffers(problem, p, device)},
             {"FIRST_COLUMNS", first_columns(p, device)},
             {"ADDERS", adders(p)},
             {"A_ALONG_K", a_along_k(problem, p)},
@@ -206,7 +206,7 @@ struct Wgmma {
     gemm.block.x = threads(p);
     gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);
     gemm.takes_turns = p.reduce == 0;
-    gemm.smem_bytes = shared_bytes(p, device);
+    gemm.smem_bytes = shared_bytes(problem, p, device);
     const int lines_a = a_along_k(problem, p) ? p.bm : bk(problem);
     const int lines_b = b_along_k(problem, p) ? p.bn : bk(problem);
     const Arg map_a = add_map(plan, "A", problem, a, line_a(problem, p), lines_a / p.cluster_n, p.fetch);

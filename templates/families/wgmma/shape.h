@@ -55,10 +55,14 @@ inline bool a_along_k(const Problem& problem, const Params& p) {
 inline bool b_along_k(const Problem& problem, const Params& p) {
   return transposes_b(problem.layout) || turns_b(problem, p);
 }
-/// Bytes of a line of a tile so many bytes wide, which is whole lines, and of the operands' and C's tiles. Tiles of
-/// several lines of 32 bytes have never won.
+/// Bytes of a line of an operand's tile so many bytes wide, along m or n. A narrow tile is one line. A wide one has
+/// lines of kLine, the last filled in part, unless more than a fifth of what they hold were filler and narrower ones
+/// are full. Lines of 64 bytes cost tiles of 160 and 224 columns of 16 bits 1 to 6 %, filler costs those of 96 columns
+/// 1 % (docs/lab/2026-11-27-tile-widths.md).
 inline int line_of(int width_bytes) {
-  return width_bytes % kLine == 0 ? kLine : width_bytes % (kLine / 2) == 0 ? kLine / 2 : width_bytes;
+  if (width_bytes == kLine / 4) return width_bytes;
+  const int filler = static_cast<int>(ceil_div(width_bytes, kLine)) * kLine - width_bytes;
+  return width_bytes % (kLine / 2) == 0 && 4 * filler > width_bytes ? kLine / 2 : kLine;
 }
 inline int line_a(const Problem& problem, const Params& p) {
   return a_along_k(problem, p) ? kLine : line_of(p.bm * traits(problem.precision).a.bytes);
@@ -66,13 +70,20 @@ inline int line_a(const Problem& problem, const Params& p) {
 inline int line_b(const Problem& problem, const Params& p) {
   return b_along_k(problem, p) ? kLine : line_of(p.bn * traits(problem.precision).b.bytes);
 }
+/// The rows of A and the columns of B that a stage holds: those of the tile, and what fills its last line.
+inline int held_a(const Problem& problem, const Params& p) {
+  const int line = line_a(problem, p) / traits(problem.precision).a.bytes;
+  return a_along_k(problem, p) ? p.bm : static_cast<int>(ceil_div(p.bm, line)) * line;
+}
+inline int held_b(const Problem& problem, const Params& p) {
+  const int line = line_b(problem, p) / traits(problem.precision).b.bytes;
+  return b_along_k(problem, p) ? p.bn : static_cast<int>(ceil_div(p.bn, line)) * line;
+}
 /// The widest line that a tile fills; a last one that it does not begins earlier.
 inline int line_c(const Problem& problem, const Params& p) {
   const int bytes = p.bn * traits(problem.precision).c.bytes;
   return bytes >= kLine ? kLine : bytes >= kLine / 2 ? kLine / 2 : kLine / 4;
 }
-/// Whether the tensor memory accelerator swizzles lines of so many bytes.
-inline bool is_swizzle(int line_bytes) { return line_bytes == 32 || line_bytes == 64 || line_bytes == kLine; }
 inline bool rows_from_registers(const Problem& problem, const Params& p) {
   if (traits(problem.precision).a.bytes != 4) return false;
   return p.swap == 1 ? !transposes_b(problem.layout) : transposes_a(problem.layout);
@@ -133,39 +144,41 @@ inline bool is_followed_early(const Params& p) { return p.min_blocks > 1 || (p.s
 
 /// Bytes of struct Shared in wgmma_tile.cuh: the stages, `buffers` slices of every consumer's results, unless other
 /// blocks have a part of them, two barriers a stage, and what these hand over, with its barrier.
-inline int stage_bytes(const Params& p) { return (p.bm + p.bn) * kLine; }
+inline int stage_bytes(const Problem& problem, const Params& p) {
+  return (held_a(problem, p) + held_b(problem, p)) * kLine;
+}
 inline int store_bytes(const Params& p, int buffers) {
   return p.consumers * buffers * (p.reduce == 1 ? 16 : kFragment * kLine);
 }
-inline int shared_bytes(const Params& p, int stages, int buffers) {
+inline int shared_bytes(const Problem& problem, const Params& p, int stages, int buffers) {
   constexpr int kAlignment = 1024;
   const int received = p.reduce == 1 ? block_sums(p) / adders(p) * (p.split - 1) * 4 : 16;
-  const int bytes = stages * (stage_bytes(p) + 16) + store_bytes(p, buffers) + received + 8;
+  const int bytes = stages * (stage_bytes(problem, p) + 16) + store_bytes(p, buffers) + received + 8;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 /// The number of stages beside so many buffers, as many as fit into a block's part of the SM, but for blocks of
 /// reduce() that wait there to begin.
-inline int stages_beside(const Params& p, const DeviceSpec& device, int buffers) {
+inline int stages_beside(const Problem& problem, const Params& p, const DeviceSpec& device, int buffers) {
   constexpr int kWaiting = 4;
   const bool is_waited_for = p.split > 1 && p.reduce == 0;
   const std::int64_t waiting = is_waited_for ? kWaiting * device.smem_reserved_per_block : 0;
   const std::int64_t share = (device.smem_per_sm - waiting) / p.min_blocks - device.smem_reserved_per_block;
   const std::int64_t most = std::min(device.smem_per_block_optin, share);
   int stages = kMostStages;
-  while (stages > 0 && shared_bytes(p, stages, buffers) > most) --stages;
+  while (stages > 0 && shared_bytes(problem, p, stages, buffers) > most) --stages;
   return stages;
 }
 /// The slices of its results that a consumer has room for: of two, one is filled while the other is stored, but where
 /// one leaves room for another stage, which gains more.
-inline int store_buffers(const Params& p, const DeviceSpec& device) {
-  return p.reduce == 0 && stages_beside(p, device, 1) > stages_beside(p, device, 2) ? 1 : 2;
+inline int store_buffers(const Problem& problem, const Params& p, const DeviceSpec& device) {
+  return p.reduce == 0 && stages_beside(problem, p, device, 1) > stages_beside(problem, p, device, 2) ? 1 : 2;
 }
-inline int stages(const Params& p, const DeviceSpec& device) {
-  return stages_beside(p, device, store_buffers(p, device));
+inline int stages(const Problem& problem, const Params& p, const DeviceSpec& device) {
+  return stages_beside(problem, p, device, store_buffers(problem, p, device));
 }
-inline int shared_bytes(const Params& p, const DeviceSpec& device) {
-  return shared_bytes(p, stages(p, device), store_buffers(p, device));
+inline int shared_bytes(const Problem& problem, const Params& p, const DeviceSpec& device) {
+  return shared_bytes(problem, p, stages(problem, p, device), store_buffers(problem, p, device));
 }
 
 inline bool packs_a(const Problem& problem, const Params& p) {

@@ -140,20 +140,34 @@ TEST(Wgmma, TwoRowsOfTilesAreWalkedTogether) {
   EXPECT_LT(time_us("BM=128 BN=128 GROUP=4"), time_us("BM=128 BN=128 GROUP=1"));
 }
 
-TEST(Wgmma, ALineThatNoSwizzleHasIsNoTile) {
+TEST(Wgmma, AStageIsThreeQuartersFull) {
   const Family& wgmma = family_named("wgmma");
   const auto broken = [&](Layout layout, std::string_view settings) {
     const Problem problem = packed_problem(Precision::bf16, layout, 4096, 4096, 4096);
     return wgmma.broken_rule(problem, wgmma.with_defaults(wgmma.parse(settings), problem), catalog_gpu("h200"));
   };
-  constexpr std::string_view kLineOf96Bytes = "BM=48 BN=64 CONSUMERS=1 SWAP=1";
-  EXPECT_EQ(broken(Layout::tn, kLineOf96Bytes), "lines along m are whole");
-  EXPECT_EQ(broken(Layout::nn, kLineOf96Bytes), "");
-  EXPECT_EQ(broken(Layout::tn, "BM=32 BN=64 CONSUMERS=1 SWAP=1"), "");
-  constexpr std::string_view kNoWholeLine = "BM=128 BN=112";
-  EXPECT_EQ(broken(Layout::nn, kNoWholeLine), "lines along n are whole");
-  EXPECT_EQ(broken(Layout::nt, kNoWholeLine), "");
-  EXPECT_EQ(broken(Layout::nn, "BM=128 BN=160"), "") << "five lines of 64 bytes";
+  constexpr std::string_view kThreeQuarters = "three quarters of what a stage holds are of the tile";
+  constexpr std::string_view kLinesOf160Bytes = "BM=80 BN=64 CONSUMERS=1 SWAP=1";
+  EXPECT_EQ(broken(Layout::tn, kLinesOf160Bytes), kThreeQuarters);
+  EXPECT_EQ(broken(Layout::nn, kLinesOf160Bytes), "");
+  EXPECT_EQ(broken(Layout::tn, "BM=48 BN=64 CONSUMERS=1 SWAP=1"), "") << "96 of 128 bytes";
+  EXPECT_EQ(broken(Layout::tn, "BM=32 BN=64 CONSUMERS=1 SWAP=1"), "") << "lines of 64 bytes";
+  EXPECT_EQ(broken(Layout::nn, "BM=128 BN=136"), kThreeQuarters);
+  EXPECT_EQ(broken(Layout::nn, "BM=128 BN=144"), "");
+  EXPECT_EQ(broken(Layout::nt, "BM=128 BN=136"), "");
+}
+
+TEST(Wgmma, OfWideTilesAlongNLittleIsFiller) {
+  const Family& wgmma = family_named("wgmma");
+  const auto bytes_per_k = [&](Layout layout, std::string_view settings) {
+    const Problem problem = packed_problem(Precision::bf16, layout, 4096, 4096, 4096);
+    const Config config = wgmma.with_defaults(wgmma.parse(settings), problem);
+    return wgmma.plan(problem, config, catalog_gpu("h200")).work.bytes_per_k;
+  };
+  EXPECT_EQ(bytes_per_k(Layout::nt, "BM=128 BN=112"), 2 * (128 + 112));
+  EXPECT_EQ(bytes_per_k(Layout::nn, "BM=128 BN=112"), 2 * (128 + 128));
+  EXPECT_EQ(bytes_per_k(Layout::nn, "BM=128 BN=160"), 2 * (128 + 192));
+  EXPECT_EQ(bytes_per_k(Layout::nn, "BM=128 BN=96"), 2 * (128 + 96)) << "three lines of 64 bytes";
 }
 
 TEST(Wgmma, FetchesTwoLinesAtOnceOnlyWhereALongOperandIsReadOnce) {
