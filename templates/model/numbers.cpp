@@ -49,7 +49,8 @@ constexpr NumberSource kFiveMinutes{NumberOrigin::fitted,
                                     "440 times of 16 and 8 bits on H200s: docs/lab/2026-11-28-untuned.md#clusters-of-"
                                     "three-and-six"};
 constexpr NumberSource kRaces{NumberOrigin::fitted,
-                              "4465 raced times of 16 and 8 bits on H200s: docs/lab/2026-11-28-power.md"};
+                              "4465 raced times and 991 of audits, of 16 and 8 bits on H200s: "
+                              "docs/lab/2026-11-28-power.md"};
 constexpr NumberSource kFetches{NumberOrigin::fitted,
                                 "11200 times of 16 and 8 bits on an H200: "
                                 "docs/lab/2026-11-24-model.md#fitted-to-fetches-of-128-bytes"};

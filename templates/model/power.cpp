@@ -17,9 +17,9 @@ constexpr double kHeavy_us = 10;
 // times (docs/lab/2026-11-23-search.md).
 constexpr double kHeavyIntensity = 300;
 
-// The time at the peak of the tensor cores from which plans differ in what the limit costs them: shorter ones are a
-// single wave of tiles, where clusters and the sizes of tiles made no difference.
-constexpr double kTellingPeak_us = 12;
+// The time at the peak of the tensor cores from which plans differ in what the limit costs them (the audits of
+// docs/lab/2026-11-28-power.md).
+constexpr double kTellingPeak_us = 8;
 
 constexpr double kPlainTile = 128 * 128;  // the results of a tile whose factor is 1
 
