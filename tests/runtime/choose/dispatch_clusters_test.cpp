@@ -120,7 +120,7 @@ TEST_F(DispatchClusters, WhatIsNotMeasuredHasToBeClearlyFaster) {
   const Config pairs = entry(tuned, 2, 1, 20).kernel->config;
   int others = 0;
   int nearly = 0;
-  for (std::int64_t m = 520; m < 4096; m += 40) {
+  for (std::int64_t m = 520; m < 2500; m += 24) {
     const Problem problem = stored_along_m(m);
     const Choice choice = dispatch.choose(problem);
     const double gain = model_us(problem, own) / model_us(problem, pairs);
