@@ -4,7 +4,8 @@
   bench/fit_correction.py MMTUNE TRIALS.csv[.xz]... > correction.inc
 
 TRIALS are what `mmtune show --trials --format csv` wrote on a GPU model, which their folder names (nvidia-h200). Trials
-of before FETCH was a parameter count at sizes of few operations alone: their kernels made L2 fetch 256 bytes.
+of before FETCH was a parameter count at sizes of few operations alone: their kernels made L2 fetch 256 bytes. Those of
+tiles whose lines were narrower than they are now count for nothing.
 On stderr: how much slower than the fastest trial of a size the one is that is expected to be the fastest, at sizes that
 the fit does not know (five parts in turn), before and with the correction. Needs scikit-learn and pandas.
 
@@ -36,6 +37,8 @@ MOST = 0.5           # the largest difference from the mean that is learnt, as a
 LEAST = 3            # sizes with fewer trials near the fastest count for nothing
 SCALE = 20           # the network's results are near 1
 FEW = 1e9            # operations of a call that takes so short that what L2 fetches matters little
+WIDENED = "2026-11-29"           # the day on which these tiles in nn got lines of 128 instead of 64 bytes
+WIDENED_TILES = r"BN=(?:160|224) "
 
 
 def read(mmtune, path):
@@ -46,7 +49,8 @@ def read(mmtune, path):
     operations = 2 * trials[["m", "n", "k"]].astype(float).prod(axis=1)
     is_today = trials.config.str.contains("FETCH=") | (operations < FEW)
     # What former kernels could do besides is not known any more.
-    trials = trials[(trials.family == "wgmma") & is_today & ~trials.config.str.contains("STREAM=1")]
+    is_narrow = (trials.layout == "nn") & (trials.created < WIDENED) & trials.config.str.contains(WIDENED_TILES)
+    trials = trials[(trials.family == "wgmma") & is_today & ~is_narrow & ~trials.config.str.contains("STREAM=1")]
     if trials.empty:
         return None
     device = pathlib.Path(path).parent.name.removeprefix("nvidia-")

@@ -45,7 +45,7 @@ class DispatchTable::Weighing {
         products_(products),
         group_(table.group(problem)),
         around_(group_.times.around(problem)),
-        has_power_factor_(has_power_factor(problem, table.device_)),
+        power_(power_of(problem, table.device_)),
         modelled_(group_.models.size()) {
     const std::vector<std::uint32_t> numbers =
         policy == Policy::nearest ? std::vector{near.variant} : table.rivals(problem, around_, near.variant);
@@ -54,7 +54,7 @@ class DispatchTable::Weighing {
       const Variant& variant = table.variants_[number];
       if (!satisfies(problem.align, variant.needs)) continue;
       if (variant.measured_as != variant.number && !group_.models[variant.model].fills_clusters(problem)) continue;
-      const double least_us = group_.models[variant.model].least_us(problem, table.device_, products);
+      const double least_us = group_.models[variant.model].least_us(problem, table.device_, products, power_);
       kernels_.push_back(weighed(number, {{least_us, false}, 0}));
     }
   }
@@ -103,14 +103,14 @@ class DispatchTable::Weighing {
     const Variant& variant = table_.variants_[number];
     const KernelModel& model = group_.models[variant.model];
     const auto with = [&](int parts) {
-      return Modelled{model.time_below(problem_, table_.device_, products_, parts, limit_us), parts};
+      return Modelled{model.time_below(problem_, table_.device_, products_, parts, power_, limit_us), parts};
     };
     const bool is_near = number == near_.variant;
     const Tuned& entry = is_near ? near_ : table_.entries_[variant.first];
     const int own_parts = parts_of(variant, entry);
     if (!variant.split || policy_ == Policy::nearest) return with(own_parts);
     const auto& numbers = entry.kernel->family->params()[*variant.split].values;
-    const auto [parts, time] = model.best_parts(problem_, numbers, table_.device_, products_, limit_us);
+    const auto [parts, time] = model.best_parts(problem_, numbers, table_.device_, products_, power_, limit_us);
     if (parts == 0) return with(own_parts);
     if (!is_near) return {time, parts};
     const Modelled own = with(own_parts);
@@ -119,9 +119,7 @@ class DispatchTable::Weighing {
 
   Weighed weighed(std::uint32_t number, const Modelled& modelled) const {
     const Variant& variant = table_.variants_[number];
-    // Measured times are of calls by themselves, as the model's are, so that what is learnt of them comes before.
-    const double power = has_power_factor_ ? group_.models[variant.model].power_factor() : 1;
-    const double model = power * modelled.time.us / static_cast<double>(products_);
+    const double model = modelled.time.us / static_cast<double>(products_);
     const double expected = model * around_.factor(variant.measured_as);
     const double caution = around_.caution(variant.number);
     return {number, modelled.parts, expected, policy_ == Policy::model ? model : expected * caution,
@@ -139,7 +137,7 @@ class DispatchTable::Weighing {
   std::int64_t products_;
   const Group& group_;
   MeasuredTimes::Around around_;
-  bool has_power_factor_;
+  Power power_;  ///< Measured times, and so what is learnt of them, are of calls that found as much as they need.
   std::vector<Modelled> modelled_;  ///< the expected times of the models, one for each
   std::vector<Weighed> kernels_;    ///< the kernels that are left
 };

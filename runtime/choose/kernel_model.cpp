@@ -5,7 +5,6 @@
 
 #include "templates/family/split_k.h"
 #include "templates/family/summation.h"
-#include "templates/model/power.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
@@ -53,7 +52,6 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   };
   const LaunchPlan plan = plan_at(kOthers, kOthers, kOthers);
   cost_ = cost_of(problem, plan, device, registers);
-  power_factor_ = mmtune::power_factor(cost_, device);
   splits_at_launch_ = mmtune::splits_at_launch(plan);
   if (plan.workspace.bytes() == 0) return;
   const WorkspaceBytes whole = bytes_around(kWholeLines, plan_at);
@@ -65,25 +63,26 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
 }
 
 TimeBound KernelModel::time_below(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts,
-                                  double limit_us) const {
+                                  Power power, double limit_us) const {
   const auto bytes = static_cast<std::int64_t>(workspace_bytes(problem, parts));
-  if (parts == 0) return predict_us(problem, cost_, bytes, device, products, limit_us);
+  if (parts == 0) return predict_us(problem, cost_, bytes, device, products, power, limit_us);
   PlanCost cost = cost_;
   cost.split_k = parts;
-  return predict_us(problem, cost, bytes, device, products, limit_us);
+  return predict_us(problem, cost, bytes, device, products, power, limit_us);
 }
 
 KernelModel::Parts KernelModel::best_parts(const Problem& problem, std::span<const int> numbers,
-                                           const DeviceSpec& device, std::int64_t products, double limit_us) const {
+                                           const DeviceSpec& device, std::int64_t products, Power power,
+                                           double limit_us) const {
   if (problem.invariant) {
     const int parts = invariant_parts(problem, compute_capability(device));
     if (parts <= 1) return {};
-    return {parts, time_below(problem, device, products, parts, limit_us)};
+    return {parts, time_below(problem, device, products, parts, power, limit_us)};
   }
   Parts best;
   for (const int parts : numbers) {
     if (parts == 1 || problem.k < std::int64_t{2} * parts * cost_.tile_k) continue;
-    const TimeBound time = time_below(problem, device, products, parts, std::min(best.time.us, limit_us));
+    const TimeBound time = time_below(problem, device, products, parts, power, std::min(best.time.us, limit_us));
     if (time.us < best.time.us) best = {parts, time};
   }
   return best;
@@ -99,11 +98,12 @@ Config KernelModel::fitted(const Family& family, Config config, const Problem& p
 }
 
 // Fewer parts than 1 would have no fewer steps along k in all.
-double KernelModel::least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
-  if (!splits_at_launch_) return mmtune::least_us(problem, cost_, device, products);
+double KernelModel::least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products,
+                             Power power) const {
+  if (!splits_at_launch_) return mmtune::least_us(problem, cost_, device, products, power);
   PlanCost cost = cost_;
   cost.split_k = 1;
-  return mmtune::least_us(problem, cost, device, products);
+  return mmtune::least_us(problem, cost, device, products, power);
 }
 
 bool KernelModel::fills_clusters(const Problem& problem) const {

@@ -26,18 +26,16 @@ class KernelModel {
   /// The time that predict() says of a plan for these extents; the workspace may be off by the padding of rows.
   /// `parts`: so many blocks share a tile's k, where the launch says so; 0: as many as in the configuration.
   double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1, int parts = 0) const {
-    return time_below(problem, device, products, parts, kNoLimit).us;
+    return time_below(problem, device, products, parts, Power::ample, kNoLimit).us;
   }
 
-  /// The same; where the time is surely no less than `limit_us` perhaps a bound, which is no less than that either.
-  TimeBound time_below(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts,
+  /// The same with that power; where the time is surely no less than `limit_us` perhaps a bound, which is no less than
+  /// that either.
+  TimeBound time_below(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts, Power power,
                        double limit_us) const;
 
-  /// No more than time_us() says of any number of parts, in a tenth of the time.
-  double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
-
-  /// What the power limit costs the kernel, see templates/model/power.h.
-  double power_factor() const { return power_factor_; }
+  /// No more than time_below() says of any number of parts, in a tenth of the time.
+  double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products, Power power) const;
 
   /// The bytes of workspace, about as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem, int parts = 0) const;
@@ -57,7 +55,7 @@ class KernelModel {
   /// The number that is expected to be the fastest, where the launch says it: of `numbers` those count whose parts have
   /// two steps at least. 1 is another program's. The time is as time_below() says; of a bound the number may be any.
   Parts best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
-                   std::int64_t products = 1, double limit_us = kNoLimit) const;
+                   std::int64_t products = 1, Power power = Power::ample, double limit_us = kNoLimit) const;
 
   /// The kernel's configuration with the best of its family's numbers of parts as SPLIT; as it is where there is none.
   Config fitted(const Family& family, Config config, const Problem& problem, const DeviceSpec& device,
@@ -76,7 +74,6 @@ class KernelModel {
   };
 
   PlanCost cost_;
-  double power_factor_ = 1;
   bool splits_at_launch_ = false;
   double fixed_bytes_ = 0;    ///< the bytes of the workspace that no extent changes
   double bytes_per_c_ = 0;    ///< the others, by element of C

@@ -10,6 +10,7 @@
 #include "templates/gpu/device_spec.h"
 #include "templates/model/clocks.h"
 #include "templates/model/plan_cost.h"
+#include "templates/model/power.h"
 #include "templates/plan/launch_plan.h"
 #include "templates/problem/problem.h"
 
@@ -53,13 +54,15 @@ struct TimeBound {
   bool is_exact = true;
 };
 
-/// The time of predict() alone, sooner worked out. Where it is surely no less than `limit_us` a bound may do, which is
-/// no less than that either.
+/// The time of predict() alone, sooner worked out, with that power. Where it is surely no less than `limit_us` a bound
+/// may do, which is no less than that either. Of plans whose operands the accelerator does not fetch it is not known
+/// what the power limit costs.
 TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
-                     const DeviceSpec& device, std::int64_t products, double limit_us);
+                     const DeviceSpec& device, std::int64_t products, Power power, double limit_us);
 
 /// No more than predict_us() says, in a tenth of the time: all that is issued, at the full rate of all SMs.
-double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products = 1);
+double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products,
+                Power power);
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that

@@ -1,6 +1,8 @@
 #include "templates/model/power.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "templates/model/cost.h"
 #include "templates/model/numbers.h"
@@ -21,8 +23,6 @@ constexpr double kHeavyIntensity = 300;
 // docs/lab/2026-11-28-power.md).
 constexpr double kTellingPeak_us = 8;
 
-constexpr double kPlainTile = 128 * 128;  // the results of a tile whose factor is 1
-
 bool multiplies_much(const Problem& problem) {
   const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
   return is_of_tensor_cores(traits(problem.precision)) && flops(problem) >= kHeavyIntensity * (m * k + k * n + m * n);
@@ -32,18 +32,23 @@ bool multiplies_much(const Problem& problem) {
 
 bool is_heavy(const Problem& problem, double call_us) { return call_us >= kHeavy_us && multiplies_much(problem); }
 
-bool has_power_factor(const Problem& problem, const DeviceSpec& device) {
+Power power_of(const Problem& problem, const DeviceSpec& device) {
   const double peak = peak_tflops(device, problem.precision);
-  return multiplies_much(problem) && floors(problem, peak, device).arithmetic_us >= kTellingPeak_us;
+  const bool tells = multiplies_much(problem) && floors(problem, peak, device).arithmetic_us >= kTellingPeak_us;
+  return tells ? Power::limited : Power::ample;
 }
 
-double power_factor(const PlanCost& cost, const DeviceSpec& device) {
-  if (cost.fetch != Fetch::accelerator) return 1;
+double power_factor(const std::array<double, kBottlenecks>& shares, const DeviceSpec& device) {
   const ModelNumbers& numbers = model_numbers(device);
-  const double tile = static_cast<double>(cost.tile_m) * cost.tile_n;
-  return std::pow(cost.cluster_m * cost.cluster_n, numbers.power_cluster_exponent) *
-         std::pow(tile / kPlainTile, numbers.power_tile_exponent) *
-         (cost.hides_stores ? numbers.power_hidden_share : 1);
+  const auto share = [&](Bottleneck of) { return shares[static_cast<std::size_t>(of)]; };
+  return numbers.power_factor *
+         std::exp(-numbers.power_of_memory * (share(Bottleneck::l2) + share(Bottleneck::memory)) -
+                  numbers.power_of_shared_memory * share(Bottleneck::shared_memory));
+}
+
+double least_power_factor(const DeviceSpec& device) {
+  const ModelNumbers& numbers = model_numbers(device);
+  return numbers.power_factor * std::exp(-std::max(numbers.power_of_memory, numbers.power_of_shared_memory));
 }
 
 }  // namespace mmtune

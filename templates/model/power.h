@@ -1,22 +1,32 @@
-// What the power limit does to calls that follow each other: the clock falls, and some plans lose more by it than
-// others. Times of single calls, and the model that is fitted to them, know nothing of it.
+// What the power limit does to calls that follow each other: the clock of the SMs falls, that of memory does not, so
+// that plans which wait for memory lose less than others. Times of single calls, and the model that is fitted to them,
+// know nothing of it.
 #pragma once
 
+#include <array>
+
 #include "templates/gpu/device_spec.h"
-#include "templates/model/plan_cost.h"
+#include "templates/model/clocks.h"
 #include "templates/problem/problem.h"
 
 namespace mmtune {
+
+/// The power that calls find: as much as they need, or what the limit leaves them.
+enum class Power { ample, limited };
 
 /// Whether calls that take so long meet the power limit when they follow each other: of tensor cores that have so much
 /// to multiply that memory does not bound them. On CUDA cores all plans slow down alike: by 5 % in fp32 on an H100.
 bool is_heavy(const Problem& problem, double call_us);
 
-/// Whether calls are heavy for so long that it depends on the plan what the power limit costs.
-bool has_power_factor(const Problem& problem, const DeviceSpec& device);
+/// The power that a problem's calls find when they follow each other: limited where they are heavy for so long that it
+/// depends on the plan what the limit costs.
+Power power_of(const Problem& problem, const DeviceSpec& device);
 
-/// How much longer a plan takes under the power limit, for a problem that has_power_factor(), beside one of tiles of
-/// 128x128 without clusters whose stores are not hidden. 1 of plans whose operands the accelerator does not fetch.
-double power_factor(const PlanCost& cost, const DeviceSpec& device);
+/// How many times as long as by itself a call takes under the limit, where the model expects these shares of its time,
+/// by Bottleneck.
+double power_factor(const std::array<double, kBottlenecks>& shares, const DeviceSpec& device);
+
+/// No more than that of any shares.
+double least_power_factor(const DeviceSpec& device);
 
 }  // namespace mmtune

@@ -123,15 +123,15 @@ TEST(DispatchSplitOfTensorCores, TheFastestIsChosenAndAlternativesComeInOrder) {
       const Problem problem = packed_problem(Precision::bf16, Layout::nt, extent, extent + 64, k);
       // The model's time of a configuration with the best of its family's numbers of parts, under the power limit.
       const auto best_us = [&](Config config) {
-        const PlanCost cost = cost_of(problem, family.plan(problem, config, device), device, 0);
-        const double power = has_power_factor(problem, device) ? power_factor(cost, device) : 1;
+        const bool is_limited = power_of(problem, device) == Power::limited;
         double best = std::numeric_limits<double>::infinity();
         for (const int parts : family.params()[position].values) {
           if (parts == 1 || problem.k < std::int64_t{128} * parts) continue;
           config.set(position, parts);
-          best = std::min(best, predict(problem, family.plan(problem, config, device), device, 0).time_us);
+          const Prediction single = predict(problem, family.plan(problem, config, device), device, 0);
+          best = std::min(best, single.time_us * (is_limited ? power_factor(single.shares, device) : 1));
         }
-        return power * best;
+        return best;
       };
       double fastest_us = std::numeric_limits<double>::infinity();
       for (const Entry& each : winners) fastest_us = std::min(fastest_us, best_us(each.kernel->config));

@@ -67,7 +67,7 @@ TEST(Correction, IsNotWorkedOutWhereTheTimeIsBeyondALimit) {
   const PlanCost cost = cost_of(problem, plan, h100, 0);
   const Prediction whole = predict(problem, cost, plan.workspace.bytes(), h100);
   const auto limited = [&](double limit_us) {
-    return predict_us(problem, cost, plan.workspace.bytes(), h100, 1, limit_us);
+    return predict_us(problem, cost, plan.workspace.bytes(), h100, 1, Power::ample, limit_us);
   };
   const double least_us = kLeastCorrection * whole.analytic_us;
   for (const double limit_us : {std::numeric_limits<double>::infinity(), 1.001 * least_us}) {

@@ -3,24 +3,43 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <limits>
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 Problem bf16(std::int64_t m, std::int64_t n, std::int64_t k) {
   return packed_problem(Precision::bf16, Layout::nn, m, n, k);
 }
 
-double factor(const std::string& text, const Problem& problem = bf16(4096, 4096, 4096)) {
-  const DeviceSpec h200 = catalog_gpu("h200");
-  const Family& wgmma = family_named("wgmma");
-  const Config config = wgmma.with_defaults(Config::parse(text), problem);
-  return power_factor(cost_of(problem, wgmma.plan(problem, config, h200), h200, 0), h200);
-}
+/// What a configuration is expected to take, by itself and under the limit.
+struct Expected {
+  Expected(const Problem& problem, std::string_view family_name, const std::string& text) {
+    const DeviceSpec h200 = catalog_gpu("h200");
+    const Family& family = family_named(family_name);
+    const LaunchPlan plan = family.plan(problem, family.with_defaults(Config::parse(text), problem), h200);
+    const PlanCost cost = cost_of(problem, plan, h200, 0);
+    const auto time = [&](Power power, double limit_us) {
+      return predict_us(problem, cost, plan.workspace.bytes(), h200, 1, power, limit_us);
+    };
+    single = predict(problem, cost, plan.workspace.bytes(), h200);
+    limited_us = time(Power::limited, kNoLimit).us;
+    least_us = mmtune::least_us(problem, cost, h200, 1, Power::limited);
+    bound = time(Power::limited, limited_us / 1.5);
+  }
+  double factor() const { return limited_us / single.time_us; }
+
+  Prediction single;
+  double limited_us;
+  double least_us;
+  TimeBound bound;  ///< with a limit that is less than the time
+};
 
 TEST(Power, HeavyCallsAreOfTensorCoresAndNotBoundByMemory) {
   EXPECT_TRUE(is_heavy(bf16(8080, 248, 2368), 20));
@@ -29,26 +48,44 @@ TEST(Power, HeavyCallsAreOfTensorCoresAndNotBoundByMemory) {
   EXPECT_FALSE(is_heavy(packed_problem(Precision::fp32, Layout::nn, 4096, 4096, 4096), 3000)) << "CUDA cores";
 }
 
-TEST(Power, PlansDifferFromEightMicrosecondsOfThePeakOn) {
+TEST(Power, IsLimitedFromEightMicrosecondsOfThePeakOn) {
   const DeviceSpec h200 = catalog_gpu("h200");
-  EXPECT_FALSE(has_power_factor(bf16(1024, 1024, 2048), h200)) << "4 us";
-  EXPECT_TRUE(has_power_factor(bf16(1024, 1024, 4096), h200)) << "9 us";
-  EXPECT_FALSE(has_power_factor(bf16(128, 65536, 1024), h200)) << "bound by memory";
+  EXPECT_EQ(power_of(bf16(1024, 1024, 2048), h200), Power::ample) << "4 us";
+  EXPECT_EQ(power_of(bf16(1024, 1024, 4096), h200), Power::limited) << "9 us";
+  EXPECT_EQ(power_of(bf16(128, 65536, 1024), h200), Power::ample) << "bound by memory";
 }
 
-TEST(Power, LargeClustersAndTilesCostMoreAndHiddenStoresLess) {
-  EXPECT_DOUBLE_EQ(factor("BM=128 BN=128"), 1);
-  EXPECT_NEAR(factor("BM=128 BN=128 CLUSTER_M=2 CLUSTER_N=4"), std::pow(8, 0.03), 1e-9);
-  EXPECT_NEAR(factor("BM=128 BN=256"), std::pow(2, 0.05), 1e-9);
-  EXPECT_NEAR(factor("BM=128 BN=128 CONSUMERS=2 PINGPONG=1"), 0.99, 1e-9);
-}
-
-TEST(Power, IsNotKnownOfKernelsWithoutTheAccelerator) {
+TEST(Power, WhatWaitsForMemoryLosesLess) {
   const DeviceSpec h200 = catalog_gpu("h200");
+  std::array<double, kBottlenecks> shares{};
+  const double of_nothing = power_factor(shares, h200);
+  shares[static_cast<std::size_t>(Bottleneck::shared_memory)] = 1;
+  const double of_shared = power_factor(shares, h200);
+  shares = {};
+  shares[static_cast<std::size_t>(Bottleneck::l2)] = shares[static_cast<std::size_t>(Bottleneck::memory)] = 0.5;
+  const double of_memory = power_factor(shares, h200);
+  EXPECT_GT(of_nothing, of_shared);
+  EXPECT_GT(of_shared, of_memory);
+  EXPECT_DOUBLE_EQ(of_memory, least_power_factor(h200));
   const Problem problem = bf16(4096, 4096, 4096);
-  const Family& mma = family_named("mma_sync");
-  const Config config = mma.with_defaults(Config::parse("BM=128 BN=256"), problem);
-  EXPECT_EQ(power_factor(cost_of(problem, mma.plan(problem, config, h200), h200, 0), h200), 1);
+  const Expected fetches_little(problem, "wgmma", "BM=128 BN=256 CONSUMERS=2 CLUSTER_M=2 CLUSTER_N=4");
+  const Expected fetches_much(problem, "wgmma", "BM=128 BN=128 CONSUMERS=2");
+  EXPECT_GT(fetches_little.factor(), 1.02 * fetches_much.factor());
+}
+
+// With the correction, beyond the sizes that have one, and of kernels whose operands the accelerator does not fetch.
+TEST(Power, TheTimeIsThatOfASingleCallTimesTheFactor) {
+  for (const auto& [problem, family] :
+       {std::pair(bf16(4096, 4096, 4096), "wgmma"), std::pair(bf16(16384, 16384, 16384), "wgmma"),
+        std::pair(bf16(4096, 4096, 4096), "mma_sync")}) {
+    const Expected expected(problem, family, "BM=128 BN=128");
+    const DeviceSpec h200 = catalog_gpu("h200");
+    const double factor = std::string_view(family) == "wgmma" ? power_factor(expected.single.shares, h200) : 1;
+    EXPECT_NEAR(expected.factor(), factor, 1e-9) << family;
+    EXPECT_LE(expected.least_us, expected.limited_us);
+    EXPECT_GE(expected.bound.us, expected.limited_us / 1.5);
+    EXPECT_LE(expected.bound.us, expected.limited_us * (1 + 1e-9));
+  }
 }
 
 }  // namespace
