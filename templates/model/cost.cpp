@@ -343,10 +343,6 @@ Problem with_depth(Problem problem) {
   return problem;
 }
 
-Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device) {
-  return {flops(problem) / peak_tflops * 1e-6, minimal_bytes(problem) / device.memory_bandwidth_gb_s * 1e-3};
-}
-
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products) {
   Prediction prediction = predict_by<Clocks>(problem, cost, workspace_bytes, device, products);

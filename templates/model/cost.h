@@ -2,7 +2,6 @@
 // compiled, serves sizes that were never tuned and GPUs that are not there. Predicted, and called so wherever it shows.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -30,17 +29,6 @@ struct Prediction {
 
   Bottleneck bottleneck() const;  ///< the largest share
 };
-
-/// What no kernel can be faster than: the operations at a unit's peak, and the operands and C moved once each at the
-/// bandwidth of device memory. Infinite where the rate is 0.
-struct Floors {
-  double arithmetic_us = 0;
-  double memory_us = 0;
-
-  double least_us() const { return std::max(arithmetic_us, memory_us); }  ///< the shortest time of one call
-};
-
-Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);
 
 /// The prediction for the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all
 /// that a plan for these extents has. `products` of the problem are computed by one launch, and the time is that of

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "templates/model/cost.h"
+#include "templates/model/floors.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 

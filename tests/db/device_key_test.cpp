@@ -4,7 +4,7 @@
 #include <mmtune/error.h>
 
 #include "templates/gpu/gpu_catalog.h"
-#include "templates/model/cost.h"
+#include "templates/model/floors.h"
 #include "tests/db/fixtures.h"
 
 namespace mmtune::test {

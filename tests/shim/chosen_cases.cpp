@@ -89,11 +89,8 @@ std::vector<Case> covering_cases() {
       {"wgmma", Precision::bf16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=7 REDUCE=1"},  // four of seven blocks add
       {"wgmma", Precision::fp16, kNt, "BM=128 BN=208 SPLIT=12"},
       {"wgmma", Precision::bf16, kNt, "BM=64 BN=272 CONSUMERS=1"},  // two instructions, and boxes of 136 rows of B
-      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=240 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=152 CONSUMERS=1 CLUSTER_M=2"},  // lines of B that end beyond the tile
       {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=168 BN=64 CONSUMERS=1 CLUSTER_N=2 GROUP=1"},
-      {"wgmma", Precision::fp16, kNt, "BM=64 BN=232 CONSUMERS=1"},
-      {"wgmma", Precision::bf16, kNn, "SWAP=1 BM=200 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16_fp32, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::tf32, kTt, "BM=64 BN=64 PINGPONG=1"},  // rows of C from registers
       {"wgmma", Precision::tf32, kNt, "SWAP=1 BM=48 BN=64 CONSUMERS=1"},
@@ -181,10 +178,13 @@ std::vector<Case> further_cases() {
       {"wgmma", Precision::bf16, kNn, "BM=192 BN=224 CONSUMERS=3"},  // two instructions of a fragment
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=208 BN=192 CONSUMERS=3"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=224 CONSUMERS=1"},
-      {"wgmma", Precision::fp16, kNn, "BM=64 BN=224 CONSUMERS=1"},  // seven lines of 64 bytes
+      {"wgmma", Precision::fp16, kNn, "BM=64 BN=224 CONSUMERS=1"},  // four lines, the last half filled
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=160 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=88 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=152 BN=64 CONSUMERS=1 LATE=1"},
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=240 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kNt, "BM=64 BN=232 CONSUMERS=1"},
+      {"wgmma", Precision::bf16, kNn, "SWAP=1 BM=200 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=232 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=168 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=104 BN=64 CONSUMERS=1 CLUSTER_N=2"},  // shares of 52 lines

@@ -8,6 +8,7 @@
 #include "templates/base/order.h"
 #include "templates/gpu/occupancy_steps.h"
 #include "templates/model/cost.h"
+#include "templates/model/floors.h"
 #include "templates/problem/tiling.h"
 #include "tuner/inspect/block_use.h"
 #include "tuner/inspect/local_compiler.h"

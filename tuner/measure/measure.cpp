@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "templates/model/cost.h"
+#include "templates/model/floors.h"
 #include "templates/problem/dtype.h"
 #include "tuner/race/quantile.h"
 

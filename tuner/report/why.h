@@ -7,6 +7,7 @@
 #include "db/trial.h"
 #include "templates/gpu/occupancy.h"
 #include "templates/model/cost.h"
+#include "templates/model/floors.h"
 
 namespace mmtune {
 

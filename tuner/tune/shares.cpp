@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "templates/base/order.h"
-#include "templates/model/cost.h"
+#include "templates/model/floors.h"
 #include "tuner/search/strategy.h"
 #include "tuner/tune/deadlines.h"
 

@@ -8,7 +8,7 @@
 
 #include "db/launch_record.h"
 #include "runtime/base/log.h"
-#include "templates/model/cost.h"
+#include "templates/model/floors.h"
 
 namespace mmtune {
 namespace {

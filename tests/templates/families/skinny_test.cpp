@@ -8,7 +8,7 @@
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
-#include "templates/model/cost.h"
+#include "templates/model/floors.h"
 #include "templates/space/space.h"
 #include "tests/templates/family/settings.h"
 
