@@ -142,19 +142,24 @@ inline int first_columns(const Params& p, const DeviceSpec& device) {
 /// Else the launch says when they are let in (LATE).
 inline bool is_followed_early(const Params& p) { return p.min_blocks > 1 || (p.split > 1 && p.reduce == 0); }
 
-/// Bytes of struct Shared in wgmma_tile.cuh: the stages, `buffers` slices of every consumer's results, unless other
-/// blocks have a part of them, two barriers a stage, and what these hand over, with its barrier.
+/// Bytes of struct Shared in wgmma_tile.cuh: the stages, with two barriers each, `buffers` slices of every consumer's
+/// results, unless other blocks have a part of them, and what these hand over, with its barrier. They are a multiple of
+/// kSharedUnit, as its alignment wants.
+inline constexpr int kSharedUnit = 1024;
+inline constexpr int kStageBarriers = 16;
 inline int stage_bytes(const Problem& problem, const Params& p) {
   return (held_a(problem, p) + held_b(problem, p)) * kLine;
 }
 inline int store_bytes(const Params& p, int buffers) {
   return p.consumers * buffers * (p.reduce == 1 ? 16 : kFragment * kLine);
 }
-inline int shared_bytes(const Problem& problem, const Params& p, int stages, int buffers) {
-  constexpr int kAlignment = 1024;
+inline int bytes_beside_stages(const Params& p, int buffers) {
   const int received = p.reduce == 1 ? block_sums(p) / adders(p) * (p.split - 1) * 4 : 16;
-  const int bytes = stages * (stage_bytes(problem, p) + 16) + store_bytes(p, buffers) + received + 8;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return store_bytes(p, buffers) + received + 8;
+}
+inline int shared_bytes(const Problem& problem, const Params& p, int stages, int buffers) {
+  const int bytes = stages * (stage_bytes(problem, p) + kStageBarriers) + bytes_beside_stages(p, buffers);
+  return (bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
 }
 
 /// The number of stages beside so many buffers, as many as fit into a block's part of the SM, but for blocks of
@@ -164,10 +169,9 @@ inline int stages_beside(const Problem& problem, const Params& p, const DeviceSp
   const bool is_waited_for = p.split > 1 && p.reduce == 0;
   const std::int64_t waiting = is_waited_for ? kWaiting * device.smem_reserved_per_block : 0;
   const std::int64_t share = (device.smem_per_sm - waiting) / p.min_blocks - device.smem_reserved_per_block;
-  const std::int64_t most = std::min(device.smem_per_block_optin, share);
-  int stages = kMostStages;
-  while (stages > 0 && shared_bytes(problem, p, stages, buffers) > most) --stages;
-  return stages;
+  const std::int64_t most = std::min(device.smem_per_block_optin, share) / kSharedUnit * kSharedUnit;
+  const std::int64_t stages = (most - bytes_beside_stages(p, buffers)) / (stage_bytes(problem, p) + kStageBarriers);
+  return static_cast<int>(std::clamp<std::int64_t>(stages, 0, kMostStages));
 }
 /// The slices of its results that a consumer has room for: of two, one is filled while the other is stored, but where
 /// one leaves room for another stage, which gains more.
