@@ -50,11 +50,12 @@ class DispatchTable::Weighing {
     const std::vector<std::uint32_t> numbers =
         policy == Policy::nearest ? std::vector{near.variant} : table.rivals(problem, around_, near.variant);
     kernels_.reserve(numbers.size());
+    const double least_factor = power_ == Power::limited ? least_power_factor(table.device_) : 1;
     for (const std::uint32_t number : numbers) {
       const Variant& variant = table.variants_[number];
       if (!satisfies(problem.align, variant.needs)) continue;
       if (variant.measured_as != variant.number && !group_.models[variant.model].fills_clusters(problem)) continue;
-      const double least_us = group_.models[variant.model].least_us(problem, table.device_, products, power_);
+      const double least_us = least_factor * group_.models[variant.model].least_us(problem, table.device_, products);
       kernels_.push_back(weighed(number, {{least_us, false}, 0}));
     }
   }

@@ -98,12 +98,11 @@ Config KernelModel::fitted(const Family& family, Config config, const Problem& p
 }
 
 // Fewer parts than 1 would have no fewer steps along k in all.
-double KernelModel::least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products,
-                             Power power) const {
-  if (!splits_at_launch_) return mmtune::least_us(problem, cost_, device, products, power);
+double KernelModel::least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
+  if (!splits_at_launch_) return mmtune::least_us(problem, cost_, device, products);
   PlanCost cost = cost_;
   cost.split_k = 1;
-  return mmtune::least_us(problem, cost, device, products, power);
+  return mmtune::least_us(problem, cost, device, products);
 }
 
 bool KernelModel::fills_clusters(const Problem& problem) const {

@@ -34,8 +34,9 @@ class KernelModel {
   TimeBound time_below(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts, Power power,
                        double limit_us) const;
 
-  /// No more than time_below() says of any number of parts, in a tenth of the time.
-  double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products, Power power) const;
+  /// No more than time_us() says of any number of parts, in a tenth of the time; times least_power_factor() no more
+  /// than it is with limited power, either.
+  double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
 
   /// The bytes of workspace, about as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem, int parts = 0) const;

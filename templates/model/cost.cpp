@@ -317,10 +317,6 @@ Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t
   return {.time_us = analytic_us, .analytic_us = analytic_us, .waves = model.waves(), .shares = clocks.shares()};
 }
 
-bool lacks_power(const PlanCost& cost, Power power) {
-  return power == Power::limited && cost.fetch == Fetch::accelerator;
-}
-
 double corrected_us(const Problem& problem, const PlanCost& cost, const Prediction& analytic) {
   return analytic.time_us * correction(problem, cost, analytic.waves, analytic.analytic_us, analytic.shares);
 }
@@ -352,7 +348,7 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
 
 TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
                      const DeviceSpec& device, std::int64_t products, Power power, double limit_us) {
-  const bool is_limited = lacks_power(cost, power);
+  const bool is_limited = power == Power::limited && cost.fetch == Fetch::accelerator;
   const bool is_corrected = has_correction(problem, cost, products);
   if (!is_corrected && !is_limited)
     return {predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us};
@@ -366,14 +362,12 @@ TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t 
 
 // Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what
 // it is made of.
-double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products,
-                Power power) {
+double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products) {
   if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
   const double at_once = products_at_once(cost, products);
   const Grid grid = grid_of(problem, cost, at_once);
   const double clocks = grid.blocks * grid.iterations * cost.issue_clocks / cost.sm_count;
-  const double least = (has_correction(problem, cost, products) ? kLeastCorrection : 1) *
-                       (lacks_power(cost, power) ? least_power_factor(device) : 1);
+  const double least = has_correction(problem, cost, products) ? kLeastCorrection : 1;
   return least * static_cast<double>(products) / at_once *
          (clocks / device.core_clock_mhz + launch_us(cost, model_numbers(device), 0));
 }

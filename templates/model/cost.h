@@ -48,9 +48,9 @@ struct TimeBound {
 TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
                      const DeviceSpec& device, std::int64_t products, Power power, double limit_us);
 
-/// No more than predict_us() says, in a tenth of the time: all that is issued, at the full rate of all SMs.
-double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products,
-                Power power);
+/// No more than predict_us() says with ample power, in a tenth of the time: all that is issued, at the full rate of all
+/// SMs. Times least_power_factor() it is no more than with limited power, either.
+double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products = 1);
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that

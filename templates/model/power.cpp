@@ -48,7 +48,8 @@ double power_factor(const std::array<double, kBottlenecks>& shares, const Device
 
 double least_power_factor(const DeviceSpec& device) {
   const ModelNumbers& numbers = model_numbers(device);
-  return numbers.power_factor * std::exp(-std::max(numbers.power_of_memory, numbers.power_of_shared_memory));
+  const double most_spared = std::max(numbers.power_of_memory, numbers.power_of_shared_memory);
+  return std::min(1.0, numbers.power_factor * std::exp(-most_spared));
 }
 
 }  // namespace mmtune

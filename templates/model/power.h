@@ -26,7 +26,7 @@ Power power_of(const Problem& problem, const DeviceSpec& device);
 /// by Bottleneck.
 double power_factor(const std::array<double, kBottlenecks>& shares, const DeviceSpec& device);
 
-/// No more than that of any shares.
+/// No more than that of any shares, nor than 1, which plans have whose operands the accelerator does not fetch.
 double least_power_factor(const DeviceSpec& device);
 
 }  // namespace mmtune

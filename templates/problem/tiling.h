@@ -11,6 +11,8 @@
 namespace mmtune {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// The least multiple of `unit` that is no less than `x`.
+constexpr int round_up(int x, int unit) { return static_cast<int>(ceil_div(x, unit)) * unit; }
 
 /// Tiles of tile_m x tile_n elements that cover C.
 constexpr std::int64_t tiles_of_c(const Problem& problem, int tile_m, int tile_n) {
@@ -50,9 +52,8 @@ inline double fetched_bytes_per_k(const Problem& problem, int tile_m, int tile_n
 /// Bytes of a struct of some elements of A and then some of B, each at a whole multiple of its own size, as a kernel
 /// declares it in shared memory.
 inline int bytes_of_both(const PrecisionTraits& types, int elements_a, int elements_b) {
-  const auto aligned = [](int bytes, int to) { return static_cast<int>(ceil_div(bytes, to)) * to; };
-  const int begin_b = aligned(elements_a * types.a.bytes, types.b.bytes);
-  return aligned(begin_b + elements_b * types.b.bytes, std::max(types.a.bytes, types.b.bytes));
+  const int begin_b = round_up(elements_a * types.a.bytes, types.b.bytes);
+  return round_up(begin_b + elements_b * types.b.bytes, std::max(types.a.bytes, types.b.bytes));
 }
 
 /// Whether A and B are stored as the accumulator's bits, and can be copied to where a kernel multiplies them.

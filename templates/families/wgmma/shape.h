@@ -61,7 +61,7 @@ inline bool b_along_k(const Problem& problem, const Params& p) {
 /// 1 % (docs/lab/2026-11-27-tile-widths.md).
 inline int line_of(int width_bytes) {
   if (width_bytes == kLine / 4) return width_bytes;
-  const int filler = static_cast<int>(ceil_div(width_bytes, kLine)) * kLine - width_bytes;
+  const int filler = round_up(width_bytes, kLine) - width_bytes;
   return width_bytes % (kLine / 2) == 0 && 4 * filler > width_bytes ? kLine / 2 : kLine;
 }
 inline int line_a(const Problem& problem, const Params& p) {
@@ -72,12 +72,10 @@ inline int line_b(const Problem& problem, const Params& p) {
 }
 /// The rows of A and the columns of B that a stage holds: those of the tile, and what fills its last line.
 inline int held_a(const Problem& problem, const Params& p) {
-  const int line = line_a(problem, p) / traits(problem.precision).a.bytes;
-  return a_along_k(problem, p) ? p.bm : static_cast<int>(ceil_div(p.bm, line)) * line;
+  return a_along_k(problem, p) ? p.bm : round_up(p.bm, line_a(problem, p) / traits(problem.precision).a.bytes);
 }
 inline int held_b(const Problem& problem, const Params& p) {
-  const int line = line_b(problem, p) / traits(problem.precision).b.bytes;
-  return b_along_k(problem, p) ? p.bn : static_cast<int>(ceil_div(p.bn, line)) * line;
+  return b_along_k(problem, p) ? p.bn : round_up(p.bn, line_b(problem, p) / traits(problem.precision).b.bytes);
 }
 /// The widest line that a tile fills; a last one that it does not begins earlier.
 inline int line_c(const Problem& problem, const Params& p) {
@@ -158,8 +156,7 @@ inline int bytes_beside_stages(const Params& p, int buffers) {
   return store_bytes(p, buffers) + received + 8;
 }
 inline int shared_bytes(const Problem& problem, const Params& p, int stages, int buffers) {
-  const int bytes = stages * (stage_bytes(problem, p) + kStageBarriers) + bytes_beside_stages(p, buffers);
-  return (bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+  return round_up(stages * (stage_bytes(problem, p) + kStageBarriers) + bytes_beside_stages(p, buffers), kSharedUnit);
 }
 
 /// The number of stages beside so many buffers, as many as fit into a block's part of the SM, but for blocks of

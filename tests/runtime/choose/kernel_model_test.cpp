@@ -57,10 +57,10 @@ TEST(KernelModel, ABoundIsNeverMoreThanTheTimeAndSeldomMuchLess) {
         for (const auto& [m, n, k] : kSizes) {
           for (const std::int64_t products : {1, 64}) {
             const Problem problem = packed_problem(precision, Layout::nn, m, n, k);
-            const double least = model.least_us(problem, device, products, Power::ample);
+            const double least = model.least_us(problem, device, products);
             const double time = model.time_us(problem, device, products);
             EXPECT_LE(least, time) << family->name() << " " << space.config(ranked.number).text();
-            EXPECT_LE(model.least_us(problem, device, products, Power::limited),
+            EXPECT_LE(least_power_factor(device) * least,
                       model.time_below(problem, device, products, 0, Power::limited, KernelModel::kNoLimit).us)
                 << family->name() << " " << space.config(ranked.number).text();
             ++all;
@@ -167,7 +167,7 @@ TEST(KernelModel, SaysWhatOtherNumbersOfPartsWouldTake) {
         const double exact = predict(problem, plan, device, 96).time_us;
         EXPECT_NEAR(model.time_us(problem, device, 1, parts), exact, 1e-6 * exact) << name << " " << parts;
         EXPECT_NEAR(model.workspace_bytes(problem, parts), static_cast<double>(plan.workspace.bytes()), 256);
-        EXPECT_LE(model.least_us(problem, device, 1, Power::ample), exact);
+        EXPECT_LE(model.least_us(problem, device), exact);
         if (exact < best_us) best = parts, best_us = exact;
       }
       EXPECT_EQ(model.best_parts(problem, numbers, device).number, best) << name;

@@ -30,7 +30,7 @@ struct Expected {
     };
     single = predict(problem, cost, plan.workspace.bytes(), h200);
     limited_us = time(Power::limited, kNoLimit).us;
-    least_us = mmtune::least_us(problem, cost, h200, 1, Power::limited);
+    least_us = least_power_factor(h200) * mmtune::least_us(problem, cost, h200);
     bound = time(Power::limited, limited_us / 1.5);
   }
   double factor() const { return limited_us / single.time_us; }
