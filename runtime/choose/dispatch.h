@@ -143,7 +143,7 @@ class DispatchTable {
 
  private:
   static constexpr std::uint32_t kNone = -1U;
-  static constexpr std::size_t kMostWeighed = 768;  // the most kernels: each takes up to a microsecond
+  static constexpr std::size_t kMostWeighed = 1024;  // the most kernels: each takes up to a microsecond
 
   struct Tuned : Entry {
     std::uint32_t variant = 0;

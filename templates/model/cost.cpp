@@ -378,4 +378,9 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
                  products);
 }
 
+double power_factor(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device) {
+  if (power_of(problem, device) == Power::ample || plan.work.fetch != Fetch::accelerator) return 1;
+  return power_factor(predict(problem, plan, device, 0).shares, device);
+}
+
 }  // namespace mmtune

@@ -74,7 +74,7 @@ CoverDecisions decide(const CoverOptions& options, const MeasuredKernels& measur
     const auto best = measured.fastest(size, programs);
     if (!best) continue;
     const MeasuredKernels::Time& time = times.at(*best);
-    sum.add(size, time.median_us);
+    sum.add(size, time.us);
     sizes_of[*best] += size < options.sample.size() ? 1 : 0;
     const bool is_searched = std::find(searched.begin(), searched.end(), problems[size]) != searched.end();
     decided.push_back({time.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),

@@ -13,7 +13,7 @@ ExpectedTimes::ExpectedTimes(const MeasuredKernels& measured, std::size_t sizes)
     for (const auto& [kernel, time] : measured.times(size)) {
       const double model_us = measured.model_us(measured.kernels()[kernel].candidate, problem);
       if (!std::isfinite(model_us) || !(model_us > 0)) continue;
-      times.push_back({launch_of(kernel), problem, time.median_us, model_us});
+      times.push_back({launch_of(kernel), problem, time.us, model_us});
     }
   }
   learnt_ = MeasuredTimes(times);

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "tuner/cover/measured_kernels.h"
+
 namespace mmtune {
 
 namespace {
@@ -39,6 +41,10 @@ bool is_choice(const Entry& time, const Problem& problem, const Choice& choice) 
          time.kernel->binary_hash == choice.binary_hash && time.kernel->config == choice.config;
 }
 
+double us_of(const Entry& time, const Problem& problem, const DeviceSpec& device) {
+  return limited_us(time.median_us, *time.kernel->family, time.kernel->config, problem, device);
+}
+
 }  // namespace
 
 std::vector<HeldOut> hold_out(const DeviceSpec& device, const StoredKernels& kernels) {
@@ -58,7 +64,8 @@ std::vector<HeldOut> hold_out(const DeviceSpec& device, const StoredKernels& ker
       const Choice choice = table.choose(problem);
       const auto found =
           std::find_if(times.begin(), times.end(), [&](const Entry& time) { return is_choice(time, problem, choice); });
-      if (found != times.end()) held_out.push_back({problem, found->median_us, times[i].median_us});
+      if (found == times.end()) continue;
+      held_out.push_back({problem, us_of(*found, problem, device), us_of(times[i], problem, device)});
     }
   }
   return held_out;

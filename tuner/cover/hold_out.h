@@ -10,7 +10,7 @@ namespace mmtune {
 /// A decided size, and the kernel that is chosen for it without its decision.
 struct HeldOut {
   Problem problem;
-  double us = 0;          ///< the time that this kernel takes
+  double us = 0;          ///< the time that this kernel takes: limited_us()
   double decided_us = 0;  ///< the time that the decided one takes
 };
 

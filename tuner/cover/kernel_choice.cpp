@@ -17,6 +17,7 @@ constexpr std::size_t kMostClose = 4;  // the most such kernels of each size
 constexpr double kShortlist = 1.5;   // the most programs that are looked at, as a multiple of those that may be chosen
 constexpr double kPromising = 1.25;  // a kernel whose expected time is this close to the best is measured
 constexpr std::size_t kMostPromising = 3;  // the most kernels that are measured at a further size
+constexpr std::size_t kForSpare = 4;  // A part in so many of the programs is for sizes between those that are measured.
 constexpr double kUseful = 1.05;  // a kernel at its spare size this close to what is expected of the others is chosen
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
@@ -117,7 +118,7 @@ CandidateLists KernelChoice::for_further(const MeasuredKernels& measured, bool o
 }
 
 std::set<std::size_t> KernelChoice::programs(const MeasuredKernels& measured) const {
-  return choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss).programs;
+  return choose_portfolio(measured_times(measured, true), most_measured(), options_.loss).programs;
 }
 
 /// Whether more programs may be chosen than the sample and the further sizes need.
@@ -159,7 +160,7 @@ UsefulPrograms KernelChoice::add_useful(const MeasuredKernels& measured, std::se
     const auto fastest = measured.fastest(size, all);  // No other one decides the size.
     if (!fastest) continue;
     const std::vector<ExpectedTime> others = expected.at(size, chosen);
-    const double share = others.empty() ? 0 : measured.times(size).at(*fastest).median_us / others.front().time_us;
+    const double share = others.empty() ? 0 : measured.times(size).at(*fastest).us / others.front().time_us;
     if (share <= kUseful) useful.emplace_back(share, program_of[*fastest]);
   }
   std::sort(useful.begin(), useful.end());
@@ -167,6 +168,11 @@ UsefulPrograms KernelChoice::add_useful(const MeasuredKernels& measured, std::se
     if (has_room(programs)) found.chosen += programs.insert(program).second ? 1 : 0;
   }
   return found;
+}
+
+/// The number of programs that the sample and the further sizes may choose.
+std::size_t KernelChoice::most_measured() const {
+  return options_.loss > 0 ? options_.most_kernels : options_.most_kernels - options_.most_kernels / kForSpare;
 }
 
 /// The number of programs that may be on a shortlist.
@@ -202,7 +208,7 @@ TimeMatrix KernelChoice::expected_times(const MeasuredKernels& measured, const E
   for_each_on_cores(0, options_.sample.size(), [&](std::size_t size) {
     for (const ExpectedTime& each : expected.at(size, kernels)) matrix.time_us[size][each.kernel] = each.time_us;
     for (const auto& [kernel, time] : measured.times(size)) {
-      if (std::binary_search(kernels.begin(), kernels.end(), kernel)) matrix.time_us[size][kernel] = time.median_us;
+      if (std::binary_search(kernels.begin(), kernels.end(), kernel)) matrix.time_us[size][kernel] = time.us;
     }
   });
   return matrix;
@@ -214,8 +220,8 @@ std::vector<std::size_t> KernelChoice::close_to_best(const MeasuredKernels& meas
   for (std::size_t size = 0; size < options_.sample.size(); ++size) {
     std::vector<std::pair<double, std::size_t>> close;
     for (const auto& [kernel, time] : measured.times(size)) {
-      if (time.is_ok && time.median_us <= kCloseToBest * measured.best_us(size)) {
-        close.emplace_back(time.median_us, kernel);
+      if (time.is_ok && time.us <= kCloseToBest * measured.best_us(size)) {
+        close.emplace_back(time.us, kernel);
       }
     }
     std::sort(close.begin(), close.end());
@@ -230,7 +236,7 @@ TimeMatrix KernelChoice::measured_times(const MeasuredKernels& measured, bool wi
                                    : empty_matrix(measured, {&options_.sample});
   for (std::size_t size = 0; size < matrix.time_us.size(); ++size) {
     for (const auto& [kernel, time] : measured.times(size)) {
-      if (time.is_ok) matrix.time_us[size][kernel] = time.median_us;
+      if (time.is_ok) matrix.time_us[size][kernel] = time.us;
     }
   }
   return matrix;

@@ -51,6 +51,7 @@ class KernelChoice {
   UsefulPrograms add_useful(const MeasuredKernels& measured, std::set<std::size_t>& programs) const;
 
  private:
+  std::size_t most_measured() const;
   std::size_t most_listed() const;
   std::size_t first_spare() const { return options_.sample.size() + options_.further.size(); }
   bool has_room(const std::set<std::size_t>& programs) const;

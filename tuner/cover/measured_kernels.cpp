@@ -30,6 +30,12 @@ std::string without_split(const Candidate& candidate) {
 
 }  // namespace
 
+double limited_us(double single_us, const Family& family, const Config& config, const Problem& problem,
+                  const DeviceSpec& device) {
+  const auto plan = family.legal_plan(problem, config, device);
+  return plan ? power_factor(problem, *plan, device) * single_us : single_us;
+}
+
 MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, const std::vector<Problem>& problems)
     : device_(preparation.device()), problems_(problems), times_(problems.size()) {
   std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: the source is not made any more
@@ -53,7 +59,9 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
         keys.push_back(key);
       }
       if (!known->second) continue;
-      times_[size][*known->second] = {trial.timing.median_us, trial.outcome == Outcome::ok, std::move(trial.key)};
+      const auto& [family, config] = kernels_[*known->second].candidate;
+      times_[size][*known->second] = {limited_us(trial.timing.median_us, *family, config, problems_[size], device_),
+                                      trial.outcome == Outcome::ok, std::move(trial.key)};
     }
   }
   for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel) {
@@ -81,7 +89,7 @@ std::vector<std::size_t> MeasuredKernels::programs() const {
 double MeasuredKernels::best_us(std::size_t size) const {
   double best = std::numeric_limits<double>::infinity();
   for (const auto& [kernel, time] : times_[size]) {
-    if (time.is_ok) best = std::min(best, time.median_us);
+    if (time.is_ok) best = std::min(best, time.us);
   }
   return best;
 }
@@ -90,7 +98,7 @@ std::optional<std::size_t> MeasuredKernels::fastest(std::size_t size, const std:
   std::optional<std::size_t> best;
   for (const auto& [kernel, time] : times_[size]) {
     if (!time.is_ok || !programs.contains(kernels_[kernel].program)) continue;
-    if (!best || time.median_us < times_[size].at(*best).median_us) best = kernel;
+    if (!best || time.us < times_[size].at(*best).us) best = kernel;
   }
   return best;
 }
@@ -125,7 +133,8 @@ bool MeasuredKernels::has_time(std::size_t size, const Candidate& candidate) con
 
 double MeasuredKernels::model_us(const Candidate& candidate, const Problem& problem) const {
   const auto plan = candidate.family->legal_plan(problem, candidate.config, device_);
-  return plan ? predict(problem, *plan, device_, 0).time_us : std::numeric_limits<double>::infinity();
+  if (!plan) return std::numeric_limits<double>::infinity();
+  return power_factor(problem, *plan, device_) * predict(problem, *plan, device_, 0).time_us;
 }
 
 }  // namespace mmtune

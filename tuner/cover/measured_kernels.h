@@ -15,6 +15,11 @@
 
 namespace mmtune {
 
+/// The time of calls that follow each other: by the model under the power limit, where they meet it. `single_us` is
+/// what calls of this configuration took by themselves.
+double limited_us(double single_us, const Family& family, const Config& config, const Problem& problem,
+                  const DeviceSpec& device);
+
 /// A program for all sizes, and what its launch says of the configuration.
 struct SampledKernel {
   Candidate candidate;
@@ -32,7 +37,7 @@ class MeasuredKernels {
   MeasuredKernels(Store& store, const Preparation& preparation, const std::vector<Problem>& problems);
 
   struct Time {
-    double median_us = 0;
+    double us = 0;       ///< limited_us() of the median
     bool is_ok = false;  ///< whether it was verified in full, so that it may become a decision
     TrialKey key;
   };
@@ -64,7 +69,7 @@ class MeasuredKernels {
   /// Whether a kernel is one for problems like this.
   bool suits(std::size_t kernel, const Problem& problem) const;
 
-  /// The model's time, infinite where the candidate cannot run.
+  /// The model's time of calls that follow each other; infinite where the candidate cannot run.
   double model_us(const Candidate& candidate, const Problem& problem) const;
 
  private:

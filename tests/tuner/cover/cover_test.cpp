@@ -109,7 +109,7 @@ class CoverOfPretendedGpu : public CoverTest {
 };
 
 TEST_F(CoverOfPretendedGpu, WithRoomKernelsThatWinNowhereHaveSizesOfTheirOwn) {
-  const Result full = cover("--kernels 4");
+  const Result full = cover("--kernels 1");
   ASSERT_EQ(full.code, 0) << full.err;
   EXPECT_EQ(decided_elsewhere(), 0);
   const Result roomy = cover("--kernels 256");

@@ -107,6 +107,39 @@ TEST_F(KernelsAtSpareSizes, ThereIsNoRoomInASmallPortfolioNorWhereALossIsAllowed
   }
 }
 
+TEST_F(KernelsAtSpareSizes, APartOfThePortfolioIsForThem) {
+  options_.sample.clear();
+  options_.further.clear();
+  for (const char* tile :
+       {"BM=128 BN=128 TM=8 TN=8", "BM=64 BN=64 TM=4 TN=4", "BM=128 BN=64 TM=8 TN=4", "BM=64 BN=128 TM=4 TN=8"}) {
+    options_.further.push_back({square(1024 + 128 * static_cast<std::int64_t>(options_.further.size()))});
+    put(options_.further.back().problem, simt(tile));
+  }
+  options_.most_kernels = 4;
+  EXPECT_EQ(KernelChoice(options_).programs(measured()).size(), 3u);
+  CoverOptions lossy = options_;
+  lossy.loss = 0.01;
+  EXPECT_EQ(KernelChoice(lossy).programs(measured()).size(), 4u) << "which has no room for them";
+}
+
+TEST_F(KernelsAtSpareSizes, WhatTakesLessPowerIsTheFasterOneInLongCalls) {
+  const Problem problem = packed_problem(Precision::bf16, Layout::nn, 4096, 4096, 4096);
+  options_.sample = {{problem}};
+  const Family& family = family_named("wgmma");
+  const auto tile = [&](const char* text) {
+    return Candidate{&family, family.with_defaults(Config::parse(text), problem)};
+  };
+  const Candidate fetches_little = tile("BM=128 BN=256 CONSUMERS=2 CLUSTER_M=2 CLUSTER_N=4");
+  const Candidate fetches_much = tile("BM=128 BN=128 CONSUMERS=2");
+  put(problem, fetches_little);
+  put(problem, fetches_much, 1.005 * expected_us(problem, fetches_little) / expected_us(problem, fetches_much));
+  const MeasuredKernels known = measured();
+  const auto us = [&](std::size_t kernel) { return known.times(0).at(kernel).us; };
+  const bool is_first = key_of(known.kernels().front().candidate) == key_of(fetches_little);
+  EXPECT_LT(us(is_first ? 1 : 0), us(is_first ? 0 : 1)) << "by themselves it is 0.5 % slower";
+  EXPECT_GT(known.model_us(fetches_little, problem), 1.02 * expected_us(problem, fetches_little));
+}
+
 TEST_F(KernelsAtSpareSizes, ErrorsAreLearntOfEachClusterAndOfAllNumbersOfParts) {
   const Problem problem = packed_problem(Precision::bf16, Layout::nt, 4096, 4096, 4096);
   options_.sample = {{problem}};
