@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "templates/base/round_up.h"
 #include "templates/family/plane_memory.h"
 #include "templates/family/split_k.h"
 #include "templates/gpu/device_spec.h"
@@ -103,7 +104,7 @@ class Fp16x3 {
     split.kernel = "split";
     split.cluster.x = std::max(a_.stripe_blocks, b_.stripe_blocks);
     const std::int64_t blocks = a_.stripes * a_.stripe_blocks + b_.stripes * b_.stripe_blocks;
-    split.grid.x = ceil_div(blocks, split.cluster.x) * split.cluster.x;
+    split.grid.x = round_up(blocks, split.cluster.x);
     split.block.x = kSplitThreads;
     split.smem_bytes = split_bytes();
     split.args = operand_arguments();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "templates/base/round_up.h"
 #include "templates/family/family_of.h"
 #include "templates/family/plane_memory.h"
 #include "templates/family/split_k.h"
@@ -68,8 +69,7 @@ struct PlaneFamily {
   static int shared_bytes(const Params& p, int stages) {
     constexpr int kAlignment = 1024;
     const int store_bytes = p.consumers * 2 * consumer_rows(p) * kLine;
-    const int bytes = stages * (stage_bytes(p) + 16) + store_bytes;
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return round_up(stages * (stage_bytes(p) + 16) + store_bytes, kAlignment);
   }
 
   /// The number of stages, as many as fit: one block has the whole SM.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "templates/base/round_up.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -19,7 +20,7 @@ std::optional<std::size_t> split_position(const Family& family) {
 
 void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave) {
   const std::int64_t blocks = tiles * split;
-  rules.worth(std::has_single_bit(static_cast<unsigned>(split)) || 10 * blocks >= 9 * ceil_div(blocks, wave) * wave,
+  rules.worth(std::has_single_bit(static_cast<unsigned>(split)) || 10 * blocks >= 9 * round_up(blocks, wave),
               "SPLIT is a power of two, or fills waves with blocks");
 }
 

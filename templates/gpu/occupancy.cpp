@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "templates/base/round_up.h"
+
 namespace mmtune {
 namespace {
 
 constexpr int kRegisterGranularity = 256;  // registers per warp
-
-template <class T>
-constexpr T round_up(T value, T granularity) {
-  return (value + granularity - 1) / granularity * granularity;
-}
 
 int blocks_by_warps(const DeviceSpec& device, int threads, int warps) {
   if (threads > device.max_threads_per_block) return 0;

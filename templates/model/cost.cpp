@@ -321,6 +321,9 @@ double corrected_us(const Problem& problem, const PlanCost& cost, const Predicti
   return analytic.time_us * correction(problem, cost, analytic.waves, analytic.analytic_us, analytic.shares);
 }
 
+/// Whether it is known what the power limit costs plans that fetch so.
+bool is_limit_known(Fetch fetch) { return fetch == Fetch::accelerator; }
+
 }  // namespace
 
 std::string_view to_string(Bottleneck bottleneck) {
@@ -348,7 +351,7 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
 
 TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
                      const DeviceSpec& device, std::int64_t products, Power power, double limit_us) {
-  const bool is_limited = power == Power::limited && cost.fetch == Fetch::accelerator;
+  const bool is_limited = power == Power::limited && is_limit_known(cost.fetch);
   const bool is_corrected = has_correction(problem, cost, products);
   if (!is_corrected && !is_limited)
     return {predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us};
@@ -379,7 +382,7 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
 }
 
 double power_factor(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device) {
-  if (power_of(problem, device) == Power::ample || plan.work.fetch != Fetch::accelerator) return 1;
+  if (!is_limit_known(plan.work.fetch)) return 1;
   return power_factor(predict(problem, plan, device, 0).shares, device);
 }
 

@@ -59,8 +59,7 @@ double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,
                    std::int64_t products = 1);
 
-/// How many times as long as by themselves the plan's calls are expected to take when they follow each other: as in
-/// predict_us(), with the power that they then find.
+/// How many times as long as by itself the plan's call is expected to take under the power limit, as in predict_us().
 double power_factor(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device);
 
 }  // namespace mmtune

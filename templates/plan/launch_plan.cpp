@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "templates/base/round_up.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
@@ -66,7 +67,7 @@ std::int64_t cluster_blocks(const LaunchStep& step) { return product(step.cluste
 
 MatrixArgs add_copy(LaunchPlan& plan, std::string_view name, const StoredShape& shape, int element_bytes,
                     int unit_bytes) {
-  const std::int64_t row_bytes = ceil_div(shape.columns * element_bytes, unit_bytes) * unit_bytes;
+  const std::int64_t row_bytes = round_up(shape.columns * element_bytes, unit_bytes);
   return {plan.workspace.add(name, shape.rows * row_bytes), Arg::number(row_bytes / element_bytes)};
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "templates/base/round_up.h"
 #include "templates/plan/arg.h"
 
 namespace mmtune {
@@ -27,7 +28,7 @@ class WorkspaceLayout {
   /// Appends a slice and returns the argument that names it. It may be empty: then it takes no place and has no
   /// address.
   Arg add(std::string_view name, std::int64_t bytes, std::int64_t alignment = kAlignment) {
-    const std::int64_t offset = (bytes_ + alignment - 1) / alignment * alignment;
+    const std::int64_t offset = round_up(bytes_, alignment);
     if (bytes > 0) bytes_ = offset + bytes;
     slices_.push_back({name, bytes, alignment, offset});
     return Arg::slice(slices_.size() - 1);
@@ -36,7 +37,7 @@ class WorkspaceLayout {
   const std::vector<WorkspaceSlice>& slices() const { return slices_; }
   std::int64_t bytes() const { return bytes_; }
   /// The bytes from the workspace of a product to that of the next, where a launch has several.
-  std::int64_t step_bytes() const { return (bytes_ + kAlignment - 1) / kAlignment * kAlignment; }
+  std::int64_t step_bytes() const { return round_up(bytes_, kAlignment); }
 
   friend bool operator==(const WorkspaceLayout&, const WorkspaceLayout&) = default;
 

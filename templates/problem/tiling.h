@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <numeric>
 
+#include "templates/base/round_up.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/problem.h"
 
 namespace mmtune {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-/// The least multiple of `unit` that is no less than `x`.
-constexpr int round_up(int x, int unit) { return static_cast<int>(ceil_div(x, unit)) * unit; }
 
 /// Tiles of tile_m x tile_n elements that cover C.
 constexpr std::int64_t tiles_of_c(const Problem& problem, int tile_m, int tile_n) {

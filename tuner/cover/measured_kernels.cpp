@@ -32,6 +32,7 @@ std::string without_split(const Candidate& candidate) {
 
 double limited_us(double single_us, const Family& family, const Config& config, const Problem& problem,
                   const DeviceSpec& device) {
+  if (power_of(problem, device) == Power::ample) return single_us;
   const auto plan = family.legal_plan(problem, config, device);
   return plan ? power_factor(problem, *plan, device) * single_us : single_us;
 }
@@ -134,7 +135,9 @@ bool MeasuredKernels::has_time(std::size_t size, const Candidate& candidate) con
 double MeasuredKernels::model_us(const Candidate& candidate, const Problem& problem) const {
   const auto plan = candidate.family->legal_plan(problem, candidate.config, device_);
   if (!plan) return std::numeric_limits<double>::infinity();
-  return power_factor(problem, *plan, device_) * predict(problem, *plan, device_, 0).time_us;
+  return predict_us(problem, cost_of(problem, *plan, device_, 0), plan->workspace.bytes(), device_, 1,
+                    power_of(problem, device_), KernelModel::kNoLimit)
+      .us;
 }
 
 }  // namespace mmtune

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "templates/base/parsed_number.h"
+#include "templates/base/round_up.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -52,7 +53,7 @@ std::int64_t extent_at(const SizeDistribution::Range& range, double share, bool 
   const auto least = static_cast<double>(range.least);
   const double extent = least * std::pow(static_cast<double>(range.most) / least, share);
   const auto whole = std::clamp<std::int64_t>(std::llround(extent), range.least, range.most);
-  const std::int64_t first = (range.least + kMultiple - 1) / kMultiple * kMultiple;
+  const std::int64_t first = round_up(range.least, kMultiple);
   const std::int64_t last = range.most / kMultiple * kMultiple;
   if (!multiple || first > last) return whole;
   return std::clamp((whole + kMultiple / 2) / kMultiple * kMultiple, first, last);

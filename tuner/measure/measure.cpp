@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "templates/base/round_up.h"
 #include "templates/model/floors.h"
 #include "templates/problem/dtype.h"
 #include "tuner/race/quantile.h"
@@ -21,16 +22,16 @@ constexpr double kSample_us = 500;
 constexpr double kLongCall_us = 1000;  // the time of a call in which the host's launch latency is below one percent
 constexpr auto kWarmUp = std::chrono::milliseconds(400);
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+constexpr std::int64_t kAlignment = 256;  // bytes: each operand begins as memory of its own would
 
 /// The bytes of a problem's operands, each at an address of its own.
 struct SetBytes {
   explicit SetBytes(const Problem& problem) {
     const PrecisionTraits& types = traits(problem.precision);
     const auto elements = [](const StoredShape& shape) { return shape.rows * shape.columns; };
-    a = aligned(elements(stored_a(problem)) * types.a.bytes);
-    b = aligned(elements(stored_b(problem)) * types.b.bytes);
-    c = aligned(elements(stored_c(problem)) * types.c.bytes);
+    a = round_up(elements(stored_a(problem)) * types.a.bytes, kAlignment);
+    b = round_up(elements(stored_b(problem)) * types.b.bytes, kAlignment);
+    c = round_up(elements(stored_c(problem)) * types.c.bytes, kAlignment);
   }
   std::int64_t all() const { return a + b + c; }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "templates/base/round_up.h"
 #include "templates/families/wgmma/shape.h"
 #include "templates/family/stored_boxes.h"
 #include "templates/model/numbers.h"
@@ -62,7 +63,7 @@ inline double promoting_slots(const Problem& problem, const Params& p, const Dev
 inline double stored_share(const Problem& problem, const Params& p) {
   const int extent = p.swap == 1 ? p.bm : p.bn;
   const int step = p.swap == 1 ? kStoredBoxRows : line_c(problem, p) / traits(problem.precision).c.bytes;
-  return static_cast<double>(ceil_div(extent, step) * step) / extent;
+  return static_cast<double>(round_up(extent, step)) / extent;
 }
 
 inline WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {

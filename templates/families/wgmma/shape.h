@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "templates/base/round_up.h"
 #include "templates/family/param.h"
 #include "templates/gpu/device_spec.h"
 #include "templates/problem/dtype.h"
@@ -72,10 +73,10 @@ inline int line_b(const Problem& problem, const Params& p) {
 }
 /// The rows of A and the columns of B that a stage holds: those of the tile, and what fills its last line.
 inline int held_a(const Problem& problem, const Params& p) {
-  return a_along_k(problem, p) ? p.bm : round_up(p.bm, line_a(problem, p) / traits(problem.precision).a.bytes);
+  return a_along_k(problem, p) ? p.bm : round_up<int>(p.bm, line_a(problem, p) / traits(problem.precision).a.bytes);
 }
 inline int held_b(const Problem& problem, const Params& p) {
-  return b_along_k(problem, p) ? p.bn : round_up(p.bn, line_b(problem, p) / traits(problem.precision).b.bytes);
+  return b_along_k(problem, p) ? p.bn : round_up<int>(p.bn, line_b(problem, p) / traits(problem.precision).b.bytes);
 }
 /// The widest line that a tile fills; a last one that it does not begins earlier.
 inline int line_c(const Problem& problem, const Params& p) {
