@@ -28,13 +28,25 @@ struct Layer {
   }
 };
 
-#include "templates/model/correction.inc"
-
 template <std::size_t N>
 std::array<float, N> rectified(std::array<float, N> values) {
   for (float& value : values) value = std::max(value, 0.0f);
   return values;
 }
+
+/// A network whose result is the logarithm of the factor.
+template <std::size_t FirstNodes, std::size_t SecondNodes>
+struct Network {
+  Layer<kCorrectionInputs, FirstNodes> first;
+  Layer<FirstNodes, SecondNodes> second;
+  Layer<SecondNodes, 1> third;
+
+  float log_factor(const std::array<float, kCorrectionInputs>& inputs) const {
+    return third.sums(rectified(second.sums(rectified(first.sums(inputs)))))[0];
+  }
+};
+
+#include "templates/model/correction.inc"
 
 }  // namespace
 
@@ -106,8 +118,9 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
 double correction(const Problem& problem, const PlanCost& cost, double waves, double analytic_us,
                   const std::array<double, kBottlenecks>& shares) {
   const auto inputs = correction_inputs(problem, cost, waves, analytic_us, shares);
-  const float log_factor = kThird.sums(rectified(kSecond.sums(rectified(kFirst.sums(inputs)))))[0];
-  return std::clamp(std::exp(static_cast<double>(log_factor)), kLeastCorrection, kMostCorrection);
+  double sum = 0;
+  for (const auto& network : kNetworks) sum += static_cast<double>(network.log_factor(inputs));
+  return std::clamp(std::exp(sum / static_cast<double>(kNetworks.size())), kLeastCorrection, kMostCorrection);
 }
 
 }  // namespace mmtune

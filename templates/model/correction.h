@@ -1,4 +1,5 @@
-// What measurements add to the analytic model where it errs alike from size to size: a small network, fitted to them.
+// What measurements add to the analytic model where it errs alike from size to size: small networks, fitted to them,
+// whose mean counts.
 #pragma once
 
 #include <array>
@@ -10,20 +11,20 @@
 
 namespace mmtune {
 
-/// What the network is told of a call: shapes of tiles and clusters, how often they fill the GPU, how rows lie in lines
-/// of memory, whether operands are copied first and the problem's results are aligned, and the time that the model
-/// expects, with eight of its `shares`, which are by Bottleneck: the others are hardly ever large. Extents, numbers and
-/// times as logarithms to the base 2. A program that takes results to be less aligned than they are is corrected as one
-/// that does not: no trial is of such.
+/// What the networks are told of a call: shapes of tiles and clusters, how often they fill the GPU, how rows lie in
+/// lines of memory, whether operands are copied first and the problem's results are aligned, and the time that the
+/// model expects, with eight of its `shares`, which are by Bottleneck: the others are hardly ever large. Extents,
+/// numbers and times as logarithms to the base 2. A program that takes results to be less aligned than they are is
+/// corrected as one that does not: no trial is of such.
 inline constexpr std::size_t kCorrectionInputs = 42;
 std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
                                                        double analytic_us,
                                                        const std::array<double, kBottlenecks>& shares);
 
-/// Whether the kernel fits the device, and the network was fitted to such calls: products of 16 or 8 bits with results
-/// of 16 on Hopper's tensor cores, whose operands the accelerator fetches, of rows along k in A, one product a launch,
-/// from 48 rows and columns up to 4e11 operations, beyond which hardly a trial is. The trials are of bf16, fp16 and
-/// e4m3_bf16 on H200s, and of few operations on H100s; e5m2_bf16 is taken to be alike.
+/// Whether the kernel fits the device, and the networks were fitted to such calls: products of 16 or 8 bits with
+/// results of 16 on Hopper's tensor cores, whose operands the accelerator fetches, of rows along k in A, one product a
+/// launch, from 48 rows and columns up to 4e11 operations, beyond which hardly a trial is. The trials are of bf16, fp16
+/// and e4m3_bf16 on H200s, and of few operations on H100s; e5m2_bf16 is taken to be alike.
 bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t products);
 
 /// The factor by which such a call takes longer than the model expects, between these.
