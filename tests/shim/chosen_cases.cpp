@@ -181,6 +181,13 @@ std::vector<Case> further_cases() {
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=224 CONSUMERS=1"},  // four lines, the last half filled
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=160 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=88 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::bf16, kNn, "SWAP=1 BM=72 BN=64 CONSUMERS=1 CLUSTER_M=2 CLUSTER_N=4"},
+      {"wgmma", Precision::e4m3_bf16, kNt, "SWAP=1 BM=72 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::bf16, kNt, "SWAP=1 BM=56 BN=72 CONSUMERS=1"},
+      {"wgmma", Precision::fp16_fp32, kNn, "SWAP=1 BM=56 BN=64 CONSUMERS=1"},  // lines of C that overlap
+      {"wgmma", Precision::bf16, kNn, "SWAP=1 BM=40 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1"},
+      {"wgmma", Precision::tf32, kNt, "SWAP=1 BM=40 BN=128 CLUSTER_N=2"},
+      {"wgmma", Precision::bf16, kNn, "SWAP=1 BM=24 BN=128 SPLIT=4"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=152 BN=64 CONSUMERS=1 LATE=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=240 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=232 CONSUMERS=1"},

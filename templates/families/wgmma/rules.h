@@ -33,6 +33,7 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
   rules.must(3 * held_a(problem, p) <= 4 * p.bm && 3 * held_b(problem, p) <= 4 * p.bn,
              "three quarters of what a stage holds are of the tile");
   rules.must(p.bm % p.cluster_n == 0 && p.bn % p.cluster_m == 0, "blocks share whole lines");
+  rules.must(fills_boxes(problem, p), "the results of a low tile are whole boxes, parts, or columns of no fragment");
   if (!rules.ok()) return;
   const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
   const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;

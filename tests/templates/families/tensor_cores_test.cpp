@@ -157,6 +157,28 @@ TEST(Wgmma, AStageIsThreeQuartersFull) {
   EXPECT_EQ(broken(Layout::nt, "BM=128 BN=136"), "");
 }
 
+// What passes through a buffer would begin before its tile: an H200 met an illegal instruction.
+TEST(Wgmma, ResultsOfLowTilesFillBoxesOrPassThroughNone) {
+  const Family& wgmma = family_named("wgmma");
+  const auto is_left_out = [&](Precision precision, const std::string& settings) {
+    const Problem problem = packed_problem(precision, Layout::nt, 4096, 4096, 4096);
+    const Config config = wgmma.with_defaults(wgmma.parse("CONSUMERS=1 SWAP=1 " + settings), problem);
+    const std::string_view broken = wgmma.broken_rule(problem, config, catalog_gpu("h200"));
+    EXPECT_TRUE(broken.empty() || broken.starts_with("the results of a low tile")) << broken;
+    return !broken.empty();
+  };
+  for (const char* tile : {"BM=24 BN=64", "BM=40 BN=64", "BM=56 BN=64"}) {
+    EXPECT_TRUE(is_left_out(Precision::bf16, tile)) << tile;
+    EXPECT_FALSE(is_left_out(Precision::bf16, tile + std::string(" SPLIT=4"))) << tile;
+    EXPECT_FALSE(is_left_out(Precision::bf16, tile + std::string(" SPLIT=4 REDUCE=1"))) << tile;
+  }
+  EXPECT_FALSE(is_left_out(Precision::bf16, "BM=48 BN=64"));
+  EXPECT_FALSE(is_left_out(Precision::bf16, "BM=72 BN=64")) << "two buffers";
+  EXPECT_FALSE(is_left_out(Precision::bf16_fp32, "BM=40 BN=64")) << "two buffers";
+  EXPECT_TRUE(is_left_out(Precision::bf16_fp32, "BM=24 BN=64"));
+  EXPECT_FALSE(is_left_out(Precision::bf16, "BM=40 BN=72")) << "columns that do not fill the last fragment";
+}
+
 TEST(Wgmma, OfWideTilesAlongNLittleIsFiller) {
   const Family& wgmma = family_named("wgmma");
   const auto bytes_per_k = [&](Layout layout, std::string_view settings) {
