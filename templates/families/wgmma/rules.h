@@ -19,6 +19,14 @@ inline constexpr int kManySteps = 32;   ///< the steps of a call that may gain w
 inline constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
 inline constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
 
+/// Whether the results of a low tile leave as whole boxes, or not through a buffer at all: those of a part of k, and of
+/// columns that do not fill a fragment. What of a higher tile fills no box begins earlier in its last buffer, which has
+/// as many rows of C as a line has columns: Slice in wgmma_finish.cuh.
+inline bool fills_boxes(const Problem& problem, const Params& p) {
+  const int buffer_rows = line_c(problem, p) / traits(problem.precision).c.bytes;
+  return p.swap == 0 || p.split > 1 || p.bn % kFragment != 0 || p.bm % kStoredBoxRows == 0 || p.bm > buffer_rows;
+}
+
 /// What must hold of tiles and of the blocks that compute them.
 inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
   const PrecisionTraits& types = traits(problem.precision);

@@ -89,14 +89,6 @@ inline bool rows_from_registers(const Problem& problem, const Params& p) {
 }
 /// Whether sums of more than a stage are taken in fp32, which the tensor cores' own sums are not.
 inline bool promotes(const Problem& problem) { return traits(problem.precision).arithmetic.promotion_steps > 0; }
-/// Whether the results of a low tile leave as whole boxes, or not through a buffer at all: those of a part of k, and of
-/// columns that do not fill a fragment. What of a higher tile fills no box begins earlier in its last buffer: Slice in
-/// wgmma_finish.cuh.
-inline bool fills_boxes(const Problem& problem, const Params& p) {
-  constexpr int kBoxRows = 16;
-  const int buffer_rows = kLine / traits(problem.precision).c.bytes;
-  return p.swap == 0 || p.split > 1 || p.bn % kFragment != 0 || p.bm % kBoxRows == 0 || p.bm > buffer_rows;
-}
 /// The registers that a thread has by the number of its sums: those that are promoted, and two stages of rows.
 inline int sum_registers(const Problem& problem, const Params& p) {
   const int rows = rows_from_registers(problem, p) ? 2 * (kLine / 8) * consumer_rows(p) / kFragment : 0;

@@ -20,11 +20,16 @@ const TensorMapSpec& map_named(const LaunchPlan& plan, std::string_view name) {
   throw std::out_of_range(std::string(name));
 }
 
+/// What the configuration with these settings breaks; empty for one that the family has.
+std::string_view broken_rule(std::string_view family, const Problem& problem, std::string_view settings) {
+  const Family& of = family_named(family);
+  return of.broken_rule(problem, of.with_defaults(of.parse(settings), problem), catalog_gpu("h200"));
+}
+
 LaunchPlan plan_of(std::string_view family, const Problem& problem, std::string_view settings) {
   const Family& of = family_named(family);
-  const Config config = of.with_defaults(of.parse(settings), problem);
-  EXPECT_EQ(of.broken_rule(problem, config, catalog_gpu("h200")), "") << settings;
-  return of.plan(problem, config, catalog_gpu("h200"));
+  EXPECT_EQ(broken_rule(family, problem, settings), "") << settings;
+  return of.plan(problem, of.with_defaults(of.parse(settings), problem), catalog_gpu("h200"));
 }
 
 constexpr std::string_view kNarrow = "BM=64 BN=32 CONSUMERS=1 SWAP=0 GROUP=1";
@@ -141,10 +146,8 @@ TEST(Wgmma, TwoRowsOfTilesAreWalkedTogether) {
 }
 
 TEST(Wgmma, AStageIsThreeQuartersFull) {
-  const Family& wgmma = family_named("wgmma");
-  const auto broken = [&](Layout layout, std::string_view settings) {
-    const Problem problem = packed_problem(Precision::bf16, layout, 4096, 4096, 4096);
-    return wgmma.broken_rule(problem, wgmma.with_defaults(wgmma.parse(settings), problem), catalog_gpu("h200"));
+  const auto broken = [](Layout layout, std::string_view settings) {
+    return broken_rule("wgmma", packed_problem(Precision::bf16, layout, 4096, 4096, 4096), settings);
   };
   constexpr std::string_view kThreeQuarters = "three quarters of what a stage holds are of the tile";
   constexpr std::string_view kLinesOf160Bytes = "BM=80 BN=64 CONSUMERS=1 SWAP=1";
@@ -159,24 +162,21 @@ TEST(Wgmma, AStageIsThreeQuartersFull) {
 
 // What passes through a buffer would begin before its tile: an H200 met an illegal instruction.
 TEST(Wgmma, ResultsOfLowTilesFillBoxesOrPassThroughNone) {
-  const Family& wgmma = family_named("wgmma");
-  const auto is_left_out = [&](Precision precision, const std::string& settings) {
+  const auto broken = [](Precision precision, const std::string& settings) {
     const Problem problem = packed_problem(precision, Layout::nt, 4096, 4096, 4096);
-    const Config config = wgmma.with_defaults(wgmma.parse("CONSUMERS=1 SWAP=1 " + settings), problem);
-    const std::string_view broken = wgmma.broken_rule(problem, config, catalog_gpu("h200"));
-    EXPECT_TRUE(broken.empty() || broken.starts_with("the results of a low tile")) << broken;
-    return !broken.empty();
+    return broken_rule("wgmma", problem, "CONSUMERS=1 SWAP=1 " + settings);
   };
-  for (const char* tile : {"BM=24 BN=64", "BM=40 BN=64", "BM=56 BN=64"}) {
-    EXPECT_TRUE(is_left_out(Precision::bf16, tile)) << tile;
-    EXPECT_FALSE(is_left_out(Precision::bf16, tile + std::string(" SPLIT=4"))) << tile;
-    EXPECT_FALSE(is_left_out(Precision::bf16, tile + std::string(" SPLIT=4 REDUCE=1"))) << tile;
+  constexpr std::string_view kBoxes = "the results of a low tile are whole boxes, parts, or columns of no fragment";
+  for (const std::string tile : {"BM=24 BN=64", "BM=40 BN=64", "BM=56 BN=64"}) {
+    EXPECT_EQ(broken(Precision::bf16, tile), kBoxes) << tile;
+    EXPECT_EQ(broken(Precision::bf16, tile + " SPLIT=4"), "") << tile;
+    EXPECT_EQ(broken(Precision::bf16, tile + " SPLIT=4 REDUCE=1"), "") << tile;
   }
-  EXPECT_FALSE(is_left_out(Precision::bf16, "BM=48 BN=64"));
-  EXPECT_FALSE(is_left_out(Precision::bf16, "BM=72 BN=64")) << "two buffers";
-  EXPECT_FALSE(is_left_out(Precision::bf16_fp32, "BM=40 BN=64")) << "two buffers";
-  EXPECT_TRUE(is_left_out(Precision::bf16_fp32, "BM=24 BN=64"));
-  EXPECT_FALSE(is_left_out(Precision::bf16, "BM=40 BN=72")) << "columns that do not fill the last fragment";
+  EXPECT_EQ(broken(Precision::bf16, "BM=48 BN=64"), "");
+  EXPECT_EQ(broken(Precision::bf16, "BM=72 BN=64"), "") << "two buffers";
+  EXPECT_EQ(broken(Precision::bf16_fp32, "BM=40 BN=64"), "") << "two buffers";
+  EXPECT_EQ(broken(Precision::bf16_fp32, "BM=24 BN=64"), kBoxes);
+  EXPECT_EQ(broken(Precision::bf16, "BM=40 BN=72"), "") << "columns that do not fill the last fragment";
 }
 
 TEST(Wgmma, OfWideTilesAlongNLittleIsFiller) {
@@ -237,11 +237,10 @@ TEST(Wgmma, BlocksThatShareAnSmHaveHalfOfItEach) {
 
 // ptxas compiles no instruction that has too few of the registers with which a block begins (error C7602).
 TEST(Wgmma, BlocksThatShareAnSmBeginWithRegistersForAnInstruction) {
-  const Family& wgmma = family_named("wgmma");
   const Problem problem = packed_problem(Precision::int8, Layout::nn, 1000, 1000, 1000);
   const auto rule = [&](int columns) {
-    const auto settings = fmt::format("BM=64 BN={} CONSUMERS=1 CLUSTER_M=2 PACK=1 MIN_BLOCKS=2", columns);
-    return wgmma.broken_rule(problem, wgmma.with_defaults(wgmma.parse(settings), problem), catalog_gpu("h200"));
+    return broken_rule("wgmma", problem,
+                       fmt::format("BM=64 BN={} CONSUMERS=1 CLUSTER_M=2 PACK=1 MIN_BLOCKS=2", columns));
   };
   EXPECT_EQ(rule(208), "blocks that share an SM begin with registers for an instruction");
   EXPECT_EQ(rule(192), "");
@@ -263,9 +262,8 @@ TEST(MmaSync, StepsOfFp64AreAsDeepAsRegistersAllow) {
   const Problem problem = packed_problem(Precision::fp64, Layout::nn, 4096, 4096, 4096);
   EXPECT_EQ(constant_of(plan_of("mma_sync", problem, "BM=64 BN=64 WM=32 WN=32 BK_BYTES=128"), "PIECE_BYTES"), 64);
   EXPECT_EQ(constant_of(plan_of("mma_sync", problem, "BM=128 BN=128 WM=64 WN=32 BK_BYTES=128"), "PIECE_BYTES"), 32);
-  const Family& family = family_named("mma_sync");
-  const Config short_stage = family.with_defaults(family.parse("BM=64 BN=64 WM=32 WN=32 BK_BYTES=32"), problem);
-  EXPECT_EQ(family.broken_rule(problem, short_stage, catalog_gpu("h200")), "a stage is whole instructions along k");
+  EXPECT_EQ(broken_rule("mma_sync", problem, "BM=64 BN=64 WM=32 WN=32 BK_BYTES=32"),
+            "a stage is whole instructions along k");
 }
 
 }  // namespace
