@@ -6,7 +6,7 @@ set(together_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
 # With MMTUNE_UNITY the sources of a program of tests are a few translation units.
 function(mmtune_compile_tests_together target)
   if(MMTUNE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 64)
     target_compile_options(${target} PRIVATE ${together_options})
   endif()
 endfunction()

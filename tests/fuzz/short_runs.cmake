@@ -16,6 +16,6 @@ foreach(name IN LISTS corpora)
     COMMAND ${CMAKE_COMMAND} -DFUZZER=${fuzz_build}/fuzz_${name} -DCORPUS=${CMAKE_CURRENT_LIST_DIR}/corpus/${name}
             -DRUNS=${MMTUNE_FUZZ_RUNS} -DSECONDS=${MMTUNE_FUZZ_SECONDS}
             -DWORK=${fuzz_build}/found/${name} -P ${CMAKE_CURRENT_LIST_DIR}/run.cmake)
-  set_tests_properties(fuzz_${name} PROPERTIES LABELS host TIMEOUT 300 FIXTURES_REQUIRED fuzzers
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS host COST ${MMTUNE_LONG_TEST} TIMEOUT 300 FIXTURES_REQUIRED fuzzers
                        SKIP_REGULAR_EXPRESSION "SKIPPED")
 endforeach()
