@@ -11,19 +11,20 @@ function(mmtune_compile_tests_together target)
   endif()
 endfunction()
 
-# With MMTUNE_UNITY each folder's sources are one translation unit, except those of kernel families, which need not know
-# each other's names, and of the verb `worker`, in whose place a test program has another.
-function(mmtune_compile_folders_together target sources)
+# With MMTUNE_UNITY the sources are compiled by 48, except those of kernel families, which need not know each other's
+# names, of the verb `worker`, in whose place a test program has another, and those that are generated.
+function(mmtune_compile_together target sources)
   if(NOT MMTUNE_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   target_compile_options(${target} PRIVATE ${together_options})
   list(FILTER sources EXCLUDE REGEX "/(families/|verbs/worker\\.cpp)")
+  set(number 0)
   foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH folder)
-    string(MAKE_C_IDENTIFIER ${folder} group)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    math(EXPR unit "${number} / 48")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+    math(EXPR number "${number} + 1")
   endforeach()
 endfunction()
 
@@ -40,7 +41,7 @@ function(mmtune_layer name)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:mmtune_options>)
-  mmtune_compile_folders_together(${target} "${sources}")
+  mmtune_compile_together(${target} "${sources}")
   mmtune_precompile(${target} mmtune_templates ${MMTUNE_COMMON_HEADERS})
 
   set(view ${PROJECT_BINARY_DIR}/layers/${name})

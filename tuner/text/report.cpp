@@ -137,14 +137,14 @@ std::vector<AlignedColumn> take_below(std::vector<AlignedColumn>& columns, std::
 
 /// "    config: BM=32 BN=64 …": what stands below row `row`, in lines of this width.
 std::vector<std::string> lines_below(const std::vector<AlignedColumn>& below, std::size_t row, std::size_t width) {
-  constexpr std::size_t kIndent = 4;
+  constexpr std::size_t kMargin = 4;
   std::vector<std::string> lines;
   for (const AlignedColumn& each : below) {
     if (row == 0 || each.cells[row].empty()) continue;
     const std::string text = fmt::format("{}: {}", each.cells.front(), each.cells[row]);
     for (const auto line : pieces_of(text, '\n')) {
-      for (const std::string& piece : wrapped(line, width - std::min(kIndent, width - 1))) {
-        lines.push_back(std::string(kIndent, ' ') + piece);
+      for (const std::string& piece : wrapped(line, width - std::min(kMargin, width - 1))) {
+        lines.push_back(std::string(kMargin, ' ') + piece);
       }
     }
   }

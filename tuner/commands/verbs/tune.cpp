@@ -35,14 +35,14 @@ struct TuneOptions : SearchOptions {
 };
 
 void echo(const SessionOptions& session) {
-  constexpr std::size_t kShown = 64;
+  constexpr std::size_t kMostShown = 64;
   std::string list;
   std::set<std::string> sizes;
   for (const Problem& problem : session.problems) {
     const std::string size = to_string(size_of(problem));
-    if (sizes.insert(size).second && sizes.size() <= kShown) list += ' ' + size;
+    if (sizes.insert(size).second && sizes.size() <= kMostShown) list += ' ' + size;
   }
-  if (sizes.size() > kShown) list += fmt::format(" and {} more", sizes.size() - kShown);
+  if (sizes.size() > kMostShown) list += fmt::format(" and {} more", sizes.size() - kMostShown);
   std::int64_t total = 0;
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) total += configurations(session, model.spec, problem);
