@@ -11,8 +11,8 @@ function(mmtune_compile_tests_together target)
   endif()
 endfunction()
 
-# With MMTUNE_UNITY the sources are compiled by 48, except those of kernel families, which need not know each other's
-# names, of the verb `worker`, in whose place a test program has another, and those that are generated.
+# With MMTUNE_UNITY the sources are few translation units, except those of kernel families, which need not know each
+# other's names, of the verb `worker`, in whose place a test program has another, and those that are generated.
 function(mmtune_compile_together target sources)
   if(NOT MMTUNE_UNITY)
     return()
@@ -20,9 +20,10 @@ function(mmtune_compile_together target sources)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   target_compile_options(${target} PRIVATE ${together_options})
   list(FILTER sources EXCLUDE REGEX "/(families/|verbs/worker\\.cpp)")
+  set(sources_of_unit 48)
   set(number 0)
   foreach(source IN LISTS sources)
-    math(EXPR unit "${number} / 48")
+    math(EXPR unit "${number} / ${sources_of_unit}")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
     math(EXPR number "${number} + 1")
   endforeach()
