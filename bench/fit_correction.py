@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the correction of the analytic model to trials, and writes templates/model/correction.inc to stdout:
 
-  bench/fit_correction.py MMTUNE TRIALS.csv[.xz]... > correction.inc
+  bench/fit_correction.py MMTUNE TRIALS.csv[.xz]... --raced TRIALS.csv[.xz]... > correction.inc
 
 TRIALS are what `mmtune show --trials --format csv` wrote on a GPU model, which their folder names (nvidia-h200). Trials
 of before FETCH was a parameter count at sizes of few operations alone: their kernels made L2 fetch 256 bytes. Those of
@@ -10,7 +10,12 @@ On stderr: how much slower than the fastest trial of a size the one is that is e
 the fit does not know (five parts in turn), before and with the correction. Needs scikit-learn and pandas.
 
 The networks learn how much longer than the mean of a size's trials each takes beside what is expected of it. So they rank
-kernels of one size, and leave the level of sizes to the model. Their mean errs less than each: they begin at random.
+kernels of one size, and leave the level of sizes to the model. Their mean errs less than each: they begin at random. What
+they leave, boosted trees learn: those know thresholds, such as the blocks that fill the GPU once. All nodes of a level
+ask the same, so that a tree is a table.
+
+Of --raced trials, those count whose clock the power limit held down. Other trees learn from them how much longer than
+the mean of a size's a trial takes beside all that is expected of it.
 """
 import argparse
 import io
@@ -28,7 +33,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPRegressor
 
 LAYERS = (128, 16)
-SEEDS = (1, 6)  # Of four pairs among eight, one whose mean loses least at audited sizes.
+SEEDS = (2, 5)  # Of six pairs among six, with their trees, one that loses least at audited sizes.
 STAGES = ((2e-3, 50), (5e-4, 25), (1e-4, 15))  # learning rates and epochs: small steps at the end even out their noise
 PENALTY = 0.7        # of large weights
 LEAST_WEIGHT = 1e-6  # the penalty leaves smaller ones where a node has no use
@@ -37,6 +42,18 @@ FAR = 2.5            # those that take longer count for nothing
 MOST = 0.5           # the largest difference from the mean that is learnt, as a logarithm
 LEAST = 3            # sizes with fewer trials near the fastest count for nothing
 SCALE = 20           # the network's results are near 1
+TREES, LEVELS = 200, 6               # the trees, and the questions that each asks
+POWER_TREES, POWER_LEVELS = 100, 5   # those of calls under the power limit
+RATE = 0.15          # the part of what is left that a tree takes on
+SHARE = 0.5          # the part of the inputs that a tree may ask for, at random
+BINS = 63            # thresholds of an input
+PRIOR = 20           # trials without a difference that each leaf is taken to have besides
+FAST = 1.25          # trials that take longer than so many times the fastest of their size weigh SLOW for the trees
+SLOW = 0.3
+LEAF = 1e-5          # the unit of a leaf
+FULL_CLOCK = 0.97    # a raced trial of a lower part of the highest clock counts
+CLOCK_POWER = 0.5    # times under the limit follow this power of the clock, within a size: what memory does is no slower
+LEAST_FACTOR, MOST_FACTOR = 0.85, 1.5  # the bounds of the correction: templates/model/correction.h
 FEW = 1e9            # operations of a call that takes so short that what L2 fetches matters little
 WIDENED = "2026-11-29"           # the day on which these tiles in nn got lines of 128 instead of 64 bytes
 WIDENED_TILES = r"BN=(?:160|224) "
@@ -60,7 +77,19 @@ def read(mmtune, path):
         known.flush()
         command = [mmtune, "model", "--device", "model:" + device, "--check", known.name, "--inputs", "--format", "csv"]
         table = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return pd.read_csv(io.StringIO(table)).assign(device=device)
+    table = pd.read_csv(io.StringIO(table)).assign(device=device)
+    if "sm_clock_mhz" not in trials:
+        return table
+    key = ["precision", "layout", "m", "n", "k", "config"]
+    clocks = trials[trials.outcome == "ok"].astype({"m": int, "n": int, "k": int, "sm_clock_mhz": float})
+    return table.merge(clocks[[*key, "sm_clock_mhz"]], on=key)
+
+
+def raced(trials):
+    """The trials whose clock the power limit held down, with the logarithms of their times at a common clock."""
+    trials = trials[trials.sm_clock_mhz < FULL_CLOCK * trials.sm_clock_mhz.max()].reset_index(drop=True)
+    return trials.assign(size=trials[["precision", "layout", "m", "n", "k"]].astype(str).agg(" ".join, axis=1),
+                         log_us=np.log(trials.measured_us) + CLOCK_POWER * np.log(trials.sm_clock_mhz))
 
 
 def prepared(trials):
@@ -92,8 +121,87 @@ def fitted_networks(known, wanted):
     return networks
 
 
-def number(value):
-    text = f"{value if abs(value) > LEAST_WEIGHT else 0:.3g}".replace("e-0", "e-")
+def thresholds(values):
+    """At most BINS of them, halfway between values that occur."""
+    occurring = np.unique(values)
+    above = np.searchsorted(occurring, np.unique(np.quantile(values, np.linspace(0, 1, BINS + 2)[1:-1])), "right")
+    above = above[above < len(occurring)]
+    return (occurring[above - 1] + occurring[above]) / 2
+
+
+def fitted_trees(inputs, wanted, weights, trees_count, levels_count):
+    """Trees, each the input and the threshold of its levels, and its leaves by the answers, the first level's first."""
+    limits = [thresholds(column) for column in inputs.T]
+    bins = [np.searchsorted(limit, column) for limit, column in zip(limits, inputs.T)]
+    usable = [i for i, limit in enumerate(limits) if len(limit)]
+    random, left, trees = np.random.RandomState(0), wanted.copy(), []
+    for _ in range(trees_count):
+        leaf, levels = np.zeros(len(left), int), []
+        asked = sorted(random.choice(usable, int(SHARE * len(usable)), replace=False))
+        for level in range(levels_count):
+            best = (-1,)
+            for i in asked:
+                cell, cells = leaf * (BINS + 1) + bins[i], (BINS + 1) << level
+                sums, counts = (np.bincount(cell, of, cells).reshape(-1, BINS + 1).cumsum(1)
+                                for of in (weights * left, weights))
+                others, rest = sums[:, -1:] - sums, counts[:, -1:] - counts
+                gain = (sums**2 / (counts + PRIOR) + others**2 / (rest + PRIOR)).sum(0)[:len(limits[i])]
+                best = max(best, (gain.max(), i, int(gain.argmax())))
+            _, i, place = best
+            levels.append((i, limits[i][place]))
+            leaf = 2 * leaf + (bins[i] > place)
+        sums, counts = (np.bincount(leaf, of, 1 << levels_count) for of in (weights * left, weights))
+        leaves = np.round(RATE * sums / (counts + PRIOR) / LEAF)
+        left -= LEAF * leaves[leaf]
+        trees.append((levels, leaves))
+    return trees
+
+
+def of_trees(trees, inputs):
+    total = np.zeros(len(inputs))
+    for levels, leaves in trees:
+        leaf = np.zeros(len(inputs), int)
+        for i, limit in levels:
+            leaf = 2 * leaf + (inputs[:, i] > limit)
+        total += LEAF * leaves[leaf]
+    return total
+
+
+class Correction:
+    """What is fitted to these trials."""
+
+    def __init__(self, trials, inputs):
+        raw = trials[inputs].values
+        self.mean, self.deviation = raw.mean(0), raw.std(0, ddof=1)
+        self.deviation[self.deviation == 0] = 1
+        self.networks = fitted_networks(self.scaled(raw), SCALE * trials.beside.values)
+        left = trials.beside - self.of_networks(raw)
+        times = trials.measured_us / trials.groupby("size").measured_us.transform("min")
+        near = times < NEAR
+        left -= trials["size"].map(left[near].groupby(trials["size"][near]).mean())
+        self.trees = fitted_trees(raw, left.clip(-MOST, MOST).values, np.where(times < FAST, 1, SLOW), TREES, LEVELS)
+
+    def scaled(self, raw):
+        return (raw - self.mean) / self.deviation
+
+    def of_networks(self, raw):
+        return np.mean([network.predict(self.scaled(raw)) for network in self.networks], axis=0) / SCALE
+
+    def log_factors(self, raw):
+        return self.of_networks(raw) + of_trees(self.trees, raw)
+
+
+def fitted_power_trees(correction, trials, inputs):
+    raw = trials[inputs].values
+    factors = np.exp(correction.log_factors(raw)).clip(LEAST_FACTOR, MOST_FACTOR)
+    left = trials.log_us - np.log(trials.analytic_us * trials.power_factor * factors)
+    left -= left.groupby(trials["size"]).transform("mean")
+    times = trials.log_us - trials.groupby("size").log_us.transform("min")
+    return fitted_trees(raw, left.values, np.where(times < np.log(FAST), 1, SLOW), POWER_TREES, POWER_LEVELS)
+
+
+def number(value, digits=3):
+    text = f"{value if abs(value) > LEAST_WEIGHT else 0:.{digits}g}".replace("e-0", "e-")
     return text + ("f" if "." in text or "e" in text else ".0f")
 
 
@@ -112,30 +220,40 @@ def network_text(fit, mean, deviation):
     return "{" + ",\n     ".join(map(layer, weights, biases)) + "}"
 
 
+def tree_text(tree):
+    levels, leaves = tree
+    lists = ([str(i) for i, _ in levels], [number(limit, 6) for _, limit in levels], [f"{leaf:.0f}" for leaf in leaves])
+    return "{" + ", ".join("{" + ", ".join(each) + "}" for each in lists) + "}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mmtune")
     parser.add_argument("trials", nargs="+")
+    parser.add_argument("--raced", nargs="+", required=True)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     trials, inputs = prepared(pd.concat([read(options.mmtune, path) for path in options.trials]))
-    mean, deviation = trials[inputs].mean().values, trials[inputs].std().values
-    deviation[deviation == 0] = 1
-    known = (trials[inputs].values - mean) / deviation
-    wanted = SCALE * trials.beside.values
-
+    raw = trials[inputs].values
     unseen = np.zeros(len(trials))
-    for fitted, held_out in GroupKFold(5).split(known, groups=trials["shape"]):
-        networks = fitted_networks(known[fitted], wanted[fitted])
-        unseen[held_out] = np.mean([network.predict(known[held_out]) for network in networks], axis=0) / SCALE
+    for fitted, held_out in GroupKFold(5).split(raw, groups=trials["shape"]):
+        correction = Correction(trials.iloc[fitted].reset_index(drop=True), inputs)
+        unseen[held_out] = correction.log_factors(raw[held_out])
     print(f"{len(trials)} trials of {trials['size'].nunique()} sizes; lost before: {loss(trials, trials.analytic_us)}; "
           f"with the correction: {loss(trials, trials.analytic_us * np.exp(unseen))}", file=sys.stderr)
 
-    files = ["/".join(pathlib.Path(path).parts[-2:]) for path in options.trials]
-    texts = [network_text(fit, mean, deviation) for fit in fitted_networks(known, wanted)]
+    files = ["/".join(pathlib.Path(path).parts[-2:]) for path in options.trials + options.raced]
+    correction = Correction(trials, inputs)
+    networks = [network_text(fit, correction.mean, correction.deviation) for fit in correction.networks]
     print("// Written by bench/fit_correction.py from", *files, sep="\n//   ")
-    print(f"constexpr std::array<Network<{LAYERS[0]}, {LAYERS[1]}>, {len(texts)}> kNetworks{{{{")
-    print("    " + ",\n    ".join(texts) + "}};")
+    print(f"constexpr std::array<Network<{LAYERS[0]}, {LAYERS[1]}>, {len(networks)}> kNetworks{{{{")
+    print("    " + ",\n    ".join(networks) + "}};")
+    power_trees = fitted_power_trees(
+        correction, raced(pd.concat([read(options.mmtune, path) for path in options.raced])), inputs)
+    print(f"constexpr float kLeafUnit = {number(LEAF)};")
+    for name, levels, trees in (("kTrees", LEVELS, correction.trees), ("kPowerTrees", POWER_LEVELS, power_trees)):
+        print(f"constexpr std::array<Tree<{levels}>, {len(trees)}> {name}{{{{")
+        print("    " + ",\n    ".join(map(tree_text, trees)) + "}};")
 
 
 if __name__ == "__main__":

@@ -41,12 +41,43 @@ struct Network {
   Layer<FirstNodes, SecondNodes> second;
   Layer<SecondNodes, 1> third;
 
-  float log_factor(const std::array<float, kCorrectionInputs>& inputs) const {
+  float log_factor(const CorrectionInputs& inputs) const {
     return third.sums(rectified(second.sums(rectified(first.sums(inputs)))))[0];
   }
 };
 
+/// A tree all nodes of whose levels ask the same: whether that input is over that threshold. The answers, the first
+/// level's first, are the binary digits of the leaf's number. Leaves are logarithms of a factor in kLeafUnit.
+template <std::size_t Levels>
+struct Tree {
+  std::array<std::uint8_t, Levels> inputs;
+  std::array<float, Levels> thresholds;
+  std::array<std::int16_t, std::size_t{1} << Levels> leaves;
+
+  int leaf(const CorrectionInputs& values) const {
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < Levels; ++i) number = 2 * number + (values[inputs[i]] > thresholds[i] ? 1 : 0);
+    return leaves[number];
+  }
+};
+
 #include "templates/model/correction.inc"
+
+/// The factor of the networks.
+double of_networks(const CorrectionInputs& inputs) {
+  double sum = 0;
+  for (const auto& network : kNetworks) sum += static_cast<double>(network.log_factor(inputs));
+  return std::exp(sum / static_cast<double>(kNetworks.size()));
+}
+
+template <class Trees>
+double of_trees(const Trees& trees, const CorrectionInputs& inputs) {
+  int sum = 0;
+  for (const auto& tree : trees) sum += tree.leaf(inputs);
+  return std::clamp(std::exp(static_cast<double>(kLeafUnit) * sum), kLeastOfTrees, 1 / kLeastOfTrees);
+}
+
+double bounded(double factor) { return std::clamp(factor, kLeastCorrection, kMostCorrection); }
 
 }  // namespace
 
@@ -57,9 +88,8 @@ bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t p
          types.c.bytes == 2 && is_in_range && products == 1 && !problem.invariant && !transposes_a(problem.layout);
 }
 
-std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, const PlanCost& cost, double waves,
-                                                       double analytic_us,
-                                                       const std::array<double, kBottlenecks>& shares) {
+CorrectionInputs correction_inputs(const Problem& problem, const PlanCost& cost, double waves, double analytic_us,
+                                   const std::array<double, kBottlenecks>& shares) {
   const PrecisionTraits& types = traits(problem.precision);
   const auto log = [](double x) { return std::log2(std::max(static_cast<float>(x), 1e-3f)); };
   const auto flag = [](bool x) { return x ? 1.0f : 0.0f; };
@@ -115,12 +145,13 @@ std::array<float, kCorrectionInputs> correction_inputs(const Problem& problem, c
           share(Bottleneck::launch)};
 }
 
-double correction(const Problem& problem, const PlanCost& cost, double waves, double analytic_us,
-                  const std::array<double, kBottlenecks>& shares) {
-  const auto inputs = correction_inputs(problem, cost, waves, analytic_us, shares);
-  double sum = 0;
-  for (const auto& network : kNetworks) sum += static_cast<double>(network.log_factor(inputs));
-  return std::clamp(std::exp(sum / static_cast<double>(kNetworks.size())), kLeastCorrection, kMostCorrection);
+Correction correction(const CorrectionInputs& inputs, double limit) {
+  const double factor = of_networks(inputs);
+  const double least = bounded(kLeastOfTrees * factor);
+  if (least >= limit) return {least, false};
+  return {bounded(of_trees(kTrees, inputs) * factor), true};
 }
+
+double power_correction(const CorrectionInputs& inputs) { return of_trees(kPowerTrees, inputs); }
 
 }  // namespace mmtune

@@ -317,8 +317,8 @@ Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t
   return {.time_us = analytic_us, .analytic_us = analytic_us, .waves = model.waves(), .shares = clocks.shares()};
 }
 
-double corrected_us(const Problem& problem, const PlanCost& cost, const Prediction& analytic) {
-  return analytic.time_us * correction(problem, cost, analytic.waves, analytic.analytic_us, analytic.shares);
+CorrectionInputs inputs_of(const Problem& problem, const PlanCost& cost, const Prediction& analytic) {
+  return correction_inputs(problem, cost, analytic.waves, analytic.analytic_us, analytic.shares);
 }
 
 /// Whether it is known what the power limit costs plans that fetch so.
@@ -345,7 +345,8 @@ Problem with_depth(Problem problem) {
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products) {
   Prediction prediction = predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
-  if (has_correction(problem, cost, products)) prediction.time_us = corrected_us(problem, cost, prediction);
+  if (has_correction(problem, cost, products))
+    prediction.time_us *= correction(inputs_of(problem, cost, prediction)).factor;
   return prediction;
 }
 
@@ -356,11 +357,15 @@ TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t 
   if (!is_corrected && !is_limited)
     return {predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us};
   const Prediction analytic = predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
-  const double factor = is_limited ? power_factor(analytic.shares, device) : 1;
-  if (!is_corrected) return {factor * analytic.time_us};
-  const double least_us = factor * kLeastCorrection * analytic.time_us;
+  double time_us = analytic.time_us;
+  if (is_limited) time_us *= power_factor(analytic.shares, device);
+  if (!is_corrected) return {time_us};
+  const double least_us = kLeastCorrection * (is_limited ? kLeastOfTrees : 1) * time_us;
   if (least_us >= limit_us) return {least_us, false};
-  return {factor * corrected_us(problem, cost, analytic)};
+  const CorrectionInputs inputs = inputs_of(problem, cost, analytic);
+  if (is_limited) time_us *= power_correction(inputs);
+  const auto [factor, is_exact] = correction(inputs, limit_us / time_us);
+  return {factor * time_us, is_exact};
 }
 
 // Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what
@@ -383,7 +388,11 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
 
 double power_factor(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device) {
   if (!is_limit_known(plan.work.fetch)) return 1;
-  return power_factor(predict(problem, plan, device, 0).shares, device);
+  const PlanCost cost = cost_of(problem, plan, device, 0);
+  const Prediction prediction = predict(problem, cost, plan.workspace.bytes(), device);
+  const double factor = power_factor(prediction.shares, device);
+  if (!has_correction(problem, cost, 1)) return factor;
+  return factor * power_correction(inputs_of(problem, cost, prediction));
 }
 
 }  // namespace mmtune

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "templates/model/correction.h"
 #include "templates/model/floors.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
@@ -49,7 +50,7 @@ double power_factor(const std::array<double, kBottlenecks>& shares, const Device
 double least_power_factor(const DeviceSpec& device) {
   const ModelNumbers& numbers = model_numbers(device);
   const double most_spared = std::max(numbers.power_of_memory, numbers.power_of_shared_memory);
-  return std::min(1.0, numbers.power_factor * std::exp(-most_spared));
+  return std::min(1.0, kLeastOfTrees * numbers.power_factor * std::exp(-most_spared));
 }
 
 }  // namespace mmtune

@@ -23,10 +23,11 @@ bool is_heavy(const Problem& problem, double call_us);
 Power power_of(const Problem& problem, const DeviceSpec& device);
 
 /// How many times as long as by itself a call takes under the limit, where the model expects these shares of its time,
-/// by Bottleneck.
+/// by Bottleneck; power_correction() knows more of some.
 double power_factor(const std::array<double, kBottlenecks>& shares, const DeviceSpec& device);
 
-/// No more than that of any shares, nor than 1, which plans have whose operands the accelerator does not fetch.
+/// No more than that of any shares, corrected or not, nor than 1, which plans have whose operands the accelerator does
+/// not fetch.
 double least_power_factor(const DeviceSpec& device);
 
 }  // namespace mmtune

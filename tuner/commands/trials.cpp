@@ -43,6 +43,8 @@ TrialColumns full_trial_columns() {
       {{"gpu"}, [](const Trial& t) { return t.key.device.name; }},
       {{"created"}, [](const Trial& t) { return t.created; }},
       {{"invariant"}, [](const Trial& t) { return t.key.problem.invariant; }},
+      {{"sm_clock_mhz"},
+       [](const Trial& t) { return Cell(t.timing.sm_clock_mhz > 0 ? t.timing.sm_clock_mhz : kUnknown, 0); }},
       {{"note"}, [](const Trial& t) { return t.note; }},
   };
 }

@@ -13,7 +13,7 @@ double error_share(const Trial& trial);
 
 /// Problem by problem, in each those that were right first, by time. csv and json:
 /// precision,layout,m,n,k,family,config,source,outcome,median_us,tflops,smem_bytes,occupancy,error_share,deterministic,
-/// gpu,created,invariant,note.
+/// gpu,created,invariant,sm_clock_mhz,note.
 Table trials_table(std::vector<Trial> trials, const Output& output);
 
 }  // namespace mmtune

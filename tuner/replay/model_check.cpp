@@ -15,6 +15,7 @@
 #include "templates/base/parsed_number.h"
 #include "templates/family/families.h"
 #include "templates/model/correction.h"
+#include "templates/model/power.h"
 #include "tuner/race/quantile.h"
 #include "tuner/text/size_file.h"
 #include "tuner/text/sizes.h"
@@ -196,7 +197,7 @@ Table error_table(const std::vector<ModelError>& rows, Format format) {
 Table correction_table(const std::vector<CheckedTime>& times, const DeviceSpec& device) {
   struct Row {
     const CheckedTime* time;
-    std::array<float, kCorrectionInputs> inputs;
+    CorrectionInputs inputs;
   };
   std::vector<Row> rows;
   for (const CheckedTime& time : times) {
@@ -217,6 +218,8 @@ Table correction_table(const std::vector<CheckedTime>& times, const DeviceSpec& 
       {{"config"}, [](const Row& r) { return r.time->candidate.config.text(); }},
       {{"measured_us", kRight}, [](const Row& r) { return Cell(r.time->measured_us, 4); }},
       {{"analytic_us", kRight}, [](const Row& r) { return Cell(r.time->prediction.analytic_us, 4); }},
+      {{"power_factor", kRight},
+       [&device](const Row& r) { return Cell(power_factor(r.time->prediction.shares, device), 4); }},
   };
   for (std::size_t i = 0; i < kCorrectionInputs; ++i) {
     columns.push_back({{fmt::format("input_{}", i), kRight}, [i](const Row& r) { return Cell(r.inputs[i], 4); }});

@@ -47,7 +47,7 @@ Table error_table(const std::vector<ModelError>& rows, Format format);
 
 /// Each time beside the one that the model expects before its correction, and what the correction is told: what
 /// bench/fit_correction.py fits it to. Lines whose calls have no correction are left out. csv and json:
-/// precision,layout,m,n,k,config,measured_us,analytic_us,input_0,...
+/// precision,layout,m,n,k,config,measured_us,analytic_us,power_factor,input_0,...
 Table correction_table(const std::vector<CheckedTime>& times, const DeviceSpec& device);
 
 /// "the model is off by 8.1 % (median of 141 times)". There must be a time.

@@ -128,8 +128,9 @@ TEST(DispatchSplitOfTensorCores, TheFastestIsChosenAndAlternativesComeInOrder) {
         for (const int parts : family.params()[position].values) {
           if (parts == 1 || problem.k < std::int64_t{128} * parts) continue;
           config.set(position, parts);
-          const Prediction single = predict(problem, family.plan(problem, config, device), device, 0);
-          best = std::min(best, single.time_us * (is_limited ? power_factor(single.shares, device) : 1));
+          const LaunchPlan plan = family.plan(problem, config, device);
+          const double single_us = predict(problem, plan, device, 0).time_us;
+          best = std::min(best, single_us * (is_limited ? power_factor(problem, plan, device) : 1));
         }
         return best;
       };

@@ -68,7 +68,8 @@ TEST_F(ModelCheck, TheProgramSaysSoOfTheSetsThatAreAskedFor) {
   EXPECT_THAT(some.out, HasSubstr("bf16,wgmma,1,0.2500,0.2500,2048,2048,2048,"));
   const auto inputs = mmtune("model --device model:h200 --inputs --format csv --check " + file);
   EXPECT_EQ(inputs.code, 0) << inputs.err;
-  EXPECT_THAT(inputs.out, HasSubstr("precision,layout,m,n,k,config,measured_us,analytic_us,input_0,input_1,"))
+  EXPECT_THAT(inputs.out,
+              HasSubstr("precision,layout,m,n,k,config,measured_us,analytic_us,power_factor,input_0,input_1,"))
       << "bench/fit_correction.py reads them";
   EXPECT_THAT(inputs.out, HasSubstr("\nbf16,nn,2048,2048,2048,"));
   EXPECT_NE(mmtune("model --device model:h200 --inputs --fit --check " + file).code, 0);
