@@ -5,7 +5,7 @@
 
 TRIALS are what `mmtune show --trials --format csv` wrote on a GPU model, which their folder names (nvidia-h200). Trials
 of before FETCH was a parameter count at sizes of few operations alone: their kernels made L2 fetch 256 bytes. Those of
-tiles whose lines were narrower than they are now count for nothing.
+tiles whose lines were narrower than they are now count for nothing, nor do those whose clock the power limit held down.
 On stderr: how much slower than the fastest trial of a size the one is that is expected to be the fastest, at sizes that
 the fit does not know (five parts in turn), before and with the correction. Needs scikit-learn and pandas.
 
@@ -14,7 +14,7 @@ kernels of one size, and leave the level of sizes to the model. Their mean errs 
 they leave, boosted trees learn: those know thresholds, such as the blocks that fill the GPU once. All nodes of a level
 ask the same, so that a tree is a table.
 
-Of --raced trials, those count whose clock the power limit held down. Other trees learn from them how much longer than
+Of --raced trials, those count whose clock was held down. Other trees learn from them how much longer than
 the mean of a size's a trial takes beside all that is expected of it.
 """
 import argparse
@@ -51,7 +51,7 @@ PRIOR = 20           # trials without a difference that each leaf is taken to ha
 FAST = 1.25          # trials that take longer than so many times the fastest of their size weigh SLOW for the trees
 SLOW = 0.3
 LEAF = 1e-5          # the unit of a leaf
-FULL_CLOCK = 0.97    # a raced trial of a lower part of the highest clock counts
+FULL_CLOCK = 0.97    # the power limit held a clock down that is a lower part of the highest one
 CLOCK_POWER = 0.5    # times under the limit follow this power of the clock, within a size: what memory does is no slower
 LEAST_FACTOR, MOST_FACTOR = 0.85, 1.5  # the bounds of the correction: templates/model/correction.h
 FEW = 1e9            # operations of a call that takes so short that what L2 fetches matters little
@@ -78,16 +78,21 @@ def read(mmtune, path):
         command = [mmtune, "model", "--device", "model:" + device, "--check", known.name, "--inputs", "--format", "csv"]
         table = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     table = pd.read_csv(io.StringIO(table)).assign(device=device)
-    if "sm_clock_mhz" not in trials:
-        return table
+    if "sm_clock_mhz" not in trials:  # Trials told no clock until 2026-11-29.
+        return table.assign(sm_clock_mhz=np.nan)
     key = ["precision", "layout", "m", "n", "k", "config"]
-    clocks = trials[trials.outcome == "ok"].astype({"m": int, "n": int, "k": int, "sm_clock_mhz": float})
+    clocks = trials[trials.outcome == "ok"].astype({"m": int, "n": int, "k": int})
+    clocks["sm_clock_mhz"] = pd.to_numeric(clocks.sm_clock_mhz, errors="coerce")
     return table.merge(clocks[[*key, "sm_clock_mhz"]], on=key)
 
 
+def is_held_down(trials):
+    return trials.sm_clock_mhz < FULL_CLOCK * trials.sm_clock_mhz.max()
+
+
 def raced(trials):
-    """The trials whose clock the power limit held down, with the logarithms of their times at a common clock."""
-    trials = trials[trials.sm_clock_mhz < FULL_CLOCK * trials.sm_clock_mhz.max()].reset_index(drop=True)
+    """The trials whose clock was held down, with the logarithms of their times at a common clock."""
+    trials = trials[is_held_down(trials)].reset_index(drop=True)
     return trials.assign(size=trials[["precision", "layout", "m", "n", "k"]].astype(str).agg(" ".join, axis=1),
                          log_us=np.log(trials.measured_us) + CLOCK_POWER * np.log(trials.sm_clock_mhz))
 
@@ -233,7 +238,8 @@ def main():
     parser.add_argument("--raced", nargs="+", required=True)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    trials, inputs = prepared(pd.concat([read(options.mmtune, path) for path in options.trials]))
+    trials = pd.concat([read(options.mmtune, path) for path in options.trials], ignore_index=True)
+    trials, inputs = prepared(trials[~is_held_down(trials)].copy())
     raw = trials[inputs].values
     unseen = np.zeros(len(trials))
     for fitted, held_out in GroupKFold(5).split(raw, groups=trials["shape"]):
