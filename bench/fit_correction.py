@@ -77,7 +77,9 @@ def read(mmtune, path):
         known.flush()
         command = [mmtune, "model", "--device", "model:" + device, "--check", known.name, "--inputs", "--format", "csv"]
         table = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    table = pd.read_csv(io.StringIO(table)).assign(device=device)
+    table = pd.read_csv(io.StringIO(table))
+    table["shape"] = table[["m", "n", "k"]].astype(str).agg("x".join, axis=1)
+    table["size"] = device + table.precision + table.layout + table["shape"]
     if "sm_clock_mhz" not in trials:  # Trials told no clock until 2026-11-29.
         return table.assign(sm_clock_mhz=np.nan)
     key = ["precision", "layout", "m", "n", "k", "config"]
@@ -93,14 +95,11 @@ def is_held_down(trials):
 def raced(trials):
     """The trials whose clock was held down, with the logarithms of their times at a common clock."""
     trials = trials[is_held_down(trials)].reset_index(drop=True)
-    return trials.assign(size=trials[["precision", "layout", "m", "n", "k"]].astype(str).agg(" ".join, axis=1),
-                         log_us=np.log(trials.measured_us) + CLOCK_POWER * np.log(trials.sm_clock_mhz))
+    return trials.assign(log_us=np.log(trials.measured_us) + CLOCK_POWER * np.log(trials.sm_clock_mhz))
 
 
 def prepared(trials):
     inputs = [column for column in trials if column.startswith("input_")]
-    trials["shape"] = trials[["m", "n", "k"]].astype(str).agg("x".join, axis=1)
-    trials["size"] = trials.device + trials.precision + trials.layout + trials["shape"]
     how = {"measured_us": "median", "analytic_us": "first", "shape": "first", **{i: "first" for i in inputs}}
     trials = trials.groupby(["size", "config"], as_index=False).agg(how)
     times = trials.measured_us / trials.groupby("size").measured_us.transform("min")
@@ -239,7 +238,7 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     trials = pd.concat([read(options.mmtune, path) for path in options.trials], ignore_index=True)
-    trials, inputs = prepared(trials[~is_held_down(trials)].copy())
+    trials, inputs = prepared(trials[~is_held_down(trials)])
     raw = trials[inputs].values
     unseen = np.zeros(len(trials))
     for fitted, held_out in GroupKFold(5).split(raw, groups=trials["shape"]):

@@ -88,8 +88,7 @@ bool has_correction(const Problem& problem, const PlanCost& cost, std::int64_t p
          types.c.bytes == 2 && is_in_range && products == 1 && !problem.invariant && !transposes_a(problem.layout);
 }
 
-CorrectionInputs correction_inputs(const Problem& problem, const PlanCost& cost, double waves, double analytic_us,
-                                   const std::array<double, kBottlenecks>& shares) {
+CorrectionInputs correction_inputs(const Problem& problem, const PlanCost& cost, const Prediction& analytic) {
   const PrecisionTraits& types = traits(problem.precision);
   const auto log = [](double x) { return std::log2(std::max(static_cast<float>(x), 1e-3f)); };
   const auto flag = [](bool x) { return x ? 1.0f : 0.0f; };
@@ -99,8 +98,8 @@ CorrectionInputs correction_inputs(const Problem& problem, const PlanCost& cost,
   const double consumers = cost.block_warps / 4 - 1;  // A warpgroup fetches.
   const int cluster = cost.cluster_m * cost.cluster_n;
   const int width = cost.turns_results ? cost.tile_m : cost.tile_n;  // the columns of an instruction
-  const double full = std::ceil(waves);
-  const auto share = [&](Bottleneck of) { return static_cast<float>(shares[static_cast<std::size_t>(of)]); };
+  const double full = std::ceil(analytic.waves);
+  const auto share = [&](Bottleneck of) { return static_cast<float>(analytic.shares[static_cast<std::size_t>(of)]); };
   return {log(cost.tile_m),
           log(cost.tile_n),
           static_cast<float>(consumers),
@@ -115,13 +114,13 @@ CorrectionInputs correction_inputs(const Problem& problem, const PlanCost& cost,
           flag(!cost.persistent),
           flag(cost.blocks_per_sm > 1),
           log(cost.group),
-          log(waves),
-          static_cast<float>(full / waves),
+          log(analytic.waves),
+          static_cast<float>(full / analytic.waves),
           log(full),
           log(tiles_m),
           log(tiles_n),
           log(tiles_along(problem.k, cost.tile_k)),
-          log(analytic_us),
+          log(analytic.analytic_us),
           log(static_cast<double>(row_alignment(stored_a(problem), types.a.bytes))),
           log(static_cast<double>(row_alignment(stored_b(problem), types.b.bytes))),
           log(static_cast<double>(row_alignment(stored_c(problem), types.c.bytes))),

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "templates/model/clocks.h"
 #include "templates/model/plan_cost.h"
+#include "templates/model/prediction.h"
 
 namespace mmtune {
 
@@ -19,8 +19,7 @@ namespace mmtune {
 /// corrected as one that does not: no trial is of such.
 inline constexpr std::size_t kCorrectionInputs = 42;
 using CorrectionInputs = std::array<float, kCorrectionInputs>;
-CorrectionInputs correction_inputs(const Problem& problem, const PlanCost& cost, double waves, double analytic_us,
-                                   const std::array<double, kBottlenecks>& shares);
+CorrectionInputs correction_inputs(const Problem& problem, const PlanCost& cost, const Prediction& analytic);
 
 /// Whether the kernel fits the device, and the correction was fitted to such calls: products of 16 or 8 bits with
 /// results of 16 on Hopper's tensor cores, whose operands the accelerator fetches, of rows along k in A, one product a

@@ -317,10 +317,6 @@ Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t
   return {.time_us = analytic_us, .analytic_us = analytic_us, .waves = model.waves(), .shares = clocks.shares()};
 }
 
-CorrectionInputs inputs_of(const Problem& problem, const PlanCost& cost, const Prediction& analytic) {
-  return correction_inputs(problem, cost, analytic.waves, analytic.analytic_us, analytic.shares);
-}
-
 /// Whether it is known what the power limit costs plans that fetch so.
 bool is_limit_known(Fetch fetch) { return fetch == Fetch::accelerator; }
 
@@ -333,10 +329,6 @@ std::string_view to_string(Bottleneck bottleneck) {
   return kNames[static_cast<std::size_t>(bottleneck)];
 }
 
-Bottleneck Prediction::bottleneck() const {
-  return static_cast<Bottleneck>(std::max_element(shares.begin(), shares.end()) - shares.begin());
-}
-
 Problem with_depth(Problem problem) {
   problem.k = std::max<std::int64_t>(1, problem.k);
   return problem;
@@ -346,7 +338,7 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
                    std::int64_t products) {
   Prediction prediction = predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
   if (has_correction(problem, cost, products))
-    prediction.time_us *= correction(inputs_of(problem, cost, prediction)).factor;
+    prediction.time_us *= correction(correction_inputs(problem, cost, prediction)).factor;
   return prediction;
 }
 
@@ -362,7 +354,7 @@ TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t 
   if (!is_corrected) return {time_us};
   const double least_us = kLeastCorrection * (is_limited ? kLeastOfTrees : 1) * time_us;
   if (least_us >= limit_us) return {least_us, false};
-  const CorrectionInputs inputs = inputs_of(problem, cost, analytic);
+  const CorrectionInputs inputs = correction_inputs(problem, cost, analytic);
   if (is_limited) time_us *= power_correction(inputs);
   const auto [factor, is_exact] = correction(inputs, limit_us / time_us);
   return {factor * time_us, is_exact};
@@ -389,10 +381,10 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
 double power_factor(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device) {
   if (!is_limit_known(plan.work.fetch)) return 1;
   const PlanCost cost = cost_of(problem, plan, device, 0);
-  const Prediction prediction = predict(problem, cost, plan.workspace.bytes(), device);
-  const double factor = power_factor(prediction.shares, device);
+  const Prediction analytic = predict_by<Clocks>(problem, cost, plan.workspace.bytes(), device, 1);
+  const double factor = power_factor(analytic.shares, device);
   if (!has_correction(problem, cost, 1)) return factor;
-  return factor * power_correction(inputs_of(problem, cost, prediction));
+  return factor * power_correction(correction_inputs(problem, cost, analytic));
 }
 
 }  // namespace mmtune

@@ -2,7 +2,6 @@
 // compiled, serves sizes that were never tuned and GPUs that are not there. Predicted, and called so wherever it shows.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "templates/model/clocks.h"
 #include "templates/model/plan_cost.h"
 #include "templates/model/power.h"
+#include "templates/model/prediction.h"
 #include "templates/plan/launch_plan.h"
 #include "templates/problem/problem.h"
 
@@ -19,16 +19,6 @@ std::string_view to_string(Bottleneck bottleneck);
 
 /// The problem itself, or the one with a k of 1 where k is 0: the model needs a loop to time.
 Problem with_depth(Problem problem);
-
-struct Prediction {
-  double time_us = 0;
-  double analytic_us = 0;  ///< the time before its correction, see templates/model/correction.h
-  double waves = 0;        ///< the times that the GPU is filled with blocks; the last wave may be partial
-  /// Shares of the time, by Bottleneck; zeros where the time is 0 or infinite.
-  std::array<double, kBottlenecks> shares{};
-
-  Bottleneck bottleneck() const;  ///< the largest share
-};
 
 /// The prediction for the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all
 /// that a plan for these extents has. `products` of the problem are computed by one launch, and the time is that of

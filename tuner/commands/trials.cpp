@@ -43,8 +43,7 @@ TrialColumns full_trial_columns() {
       {{"gpu"}, [](const Trial& t) { return t.key.device.name; }},
       {{"created"}, [](const Trial& t) { return t.created; }},
       {{"invariant"}, [](const Trial& t) { return t.key.problem.invariant; }},
-      {{"sm_clock_mhz"},
-       [](const Trial& t) { return Cell(t.timing.sm_clock_mhz > 0 ? t.timing.sm_clock_mhz : kUnknown, 0); }},
+      {{"sm_clock_mhz"}, [](const Trial& t) { return Cell(sm_clock_mhz(t), 0); }},
       {{"note"}, [](const Trial& t) { return t.note; }},
   };
 }
@@ -81,6 +80,8 @@ Tone trial_tone(const Trial& trial) {
 }
 
 }  // namespace
+
+double sm_clock_mhz(const Trial& trial) { return trial.timing.sm_clock_mhz > 0 ? trial.timing.sm_clock_mhz : kUnknown; }
 
 double error_share(const Trial& trial) {
   return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;

@@ -8,6 +8,9 @@
 
 namespace mmtune {
 
+/// The mean SM clock while it was timed, in MHz. NaN where unknown.
+double sm_clock_mhz(const Trial& trial);
+
 /// The share of the permitted error. NaN for a prediction, which computed nothing, and for what was not right.
 double error_share(const Trial& trial);
 

@@ -204,9 +204,7 @@ Table correction_table(const std::vector<CheckedTime>& times, const DeviceSpec& 
     const LaunchPlan plan = time.candidate.family->plan(time.problem, time.candidate.config, device);
     const PlanCost cost = cost_of(time.problem, plan, device, 0);
     if (has_correction(time.problem, cost, 1)) {
-      const Prediction& expected = time.prediction;
-      rows.push_back(
-          {&time, correction_inputs(time.problem, cost, expected.waves, expected.analytic_us, expected.shares)});
+      rows.push_back({&time, correction_inputs(time.problem, cost, time.prediction)});
     }
   }
   std::vector<CellOf<Row>> columns{

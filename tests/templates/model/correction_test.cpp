@@ -83,8 +83,12 @@ TEST(Correction, IsNotWorkedOutWhereTheTimeIsBeyondALimit) {
   const double least_us = kLeastCorrection * whole.analytic_us;
   for (const double limit_us : {std::numeric_limits<double>::infinity(), 1.001 * whole.time_us}) {
     EXPECT_TRUE(limited(limit_us).is_exact);
-    EXPECT_DOUBLE_EQ(limited(limit_us).us, whole.time_us);
+    EXPECT_EQ(limited(limit_us).us, whole.time_us);
   }
+  const TimeBound of_networks = limited(1.001 * least_us);
+  EXPECT_FALSE(of_networks.is_exact) << "they are enough to know it";
+  EXPECT_GE(of_networks.us, 1.001 * least_us);
+  EXPECT_LE(of_networks.us, whole.time_us);
   EXPECT_FALSE(limited(0.999 * least_us).is_exact);
   EXPECT_NEAR(limited(0.999 * least_us).us, least_us, 1e-9 * least_us);
 }

@@ -30,6 +30,7 @@ struct Expected {
       return predict_us(problem, cost, plan.workspace.bytes(), h200, 1, power, limit_us);
     };
     single = predict(problem, cost, plan.workspace.bytes(), h200);
+    if (has_correction(problem, cost, 1)) corrected = power_correction(correction_inputs(problem, cost, single));
     limited_us = time(Power::limited, kNoLimit).us;
     least_us = least_power_factor(h200) * mmtune::least_us(problem, cost, h200);
     bound = time(Power::limited, limited_us / 1.5);
@@ -37,6 +38,7 @@ struct Expected {
   double factor() const { return limited_us / single.time_us; }
 
   Prediction single;
+  double corrected = 1;  ///< what trees say of it under the limit
   double limited_us;
   double least_us;
   TimeBound bound;  ///< with a limit that is less than the time
@@ -95,9 +97,8 @@ TEST(Power, TheTimeIsThatOfASingleCallTimesTheFactor) {
     const Expected expected(problem, family, "BM=128 BN=128");
     const DeviceSpec h200 = catalog_gpu("h200");
     const double factor = std::string_view(family) == "wgmma" ? power_factor(expected.single.shares, h200) : 1;
-    const double most_corrected = problem.m < 16384 && factor != 1 ? 1 / kLeastOfTrees : 1;
-    EXPECT_GE(expected.factor(), factor / most_corrected * (1 - 1e-9)) << family;
-    EXPECT_LE(expected.factor(), factor * most_corrected * (1 + 1e-9)) << family;
+    EXPECT_NEAR(expected.factor(), factor * expected.corrected, 1e-9) << family;
+    EXPECT_EQ(expected.corrected != 1, problem.m < 16384 && family == std::string_view("wgmma"));
     EXPECT_LE(expected.least_us, expected.limited_us);
     EXPECT_GE(expected.bound.us, expected.limited_us / 1.5);
     EXPECT_LE(expected.bound.us, expected.limited_us * (1 + 1e-9));
