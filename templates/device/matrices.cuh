@@ -20,6 +20,14 @@ __device__ __forceinline__ void load_transposed_matrices(u32 (&at)[4], unsigned 
                : "memory");
 }
 
+// An 8 x 8 matrix of 16-bit elements, transposed: lane l gives two neighbours of row l / 4, packed, number 2 (l % 4) and
+// the next, and gets those of the transposed one. PTX ISA: movmatrix.
+__device__ __forceinline__ u32 transposed_matrix(u32 pair) {
+  u32 transposed;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(pair));
+  return transposed;
+}
+
 // Stores four 8 x 8 matrices of 16-bit elements, whose rows begin at the addresses of eight lanes each: lane l gives
 // row l % 8 of matrix l / 8. Every lane has two neighbours of row lane / 4 of each, packed. PTX ISA: stmatrix.
 __device__ __forceinline__ void store_matrices(unsigned address, u32 m0, u32 m1, u32 m2, u32 m3) {

@@ -262,6 +262,7 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
   const int consumer = group_of_warp<WARPGROUP>();
   const int first_row = consumer * WG_ROWS;
   const Release release(shared);
+  const u32 unfinished = is_unfinished(alpha, beta);
   Progress progress;
   int buffer = 0;
   extents.for_each_turn([&](int turn) {
@@ -281,7 +282,7 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
     if constexpr (SPLIT == 0) {
       store_part(target, partial, sums, row, column, extents.part(turn));
     } else {
-      finish<Role::COLUMNS>(target, alpha, beta, shared.c[consumer], sums, row, column);
+      if (unfinished) finish<Role::COLUMNS>(target, alpha, beta, shared.c[consumer], sums, row, column);
       if constexpr (SWAP == 1) {
         store_columns<Role::COLUMNS>(target, shared.c[consumer], sums, row, column, buffer);
       } else {

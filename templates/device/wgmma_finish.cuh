@@ -46,20 +46,25 @@ struct Place {
     row = SWAP == 1 ? along_columns : along_rows;
     column = SWAP == 1 ? along_rows : along_columns;
   }
+
+  // Whether it is in C and in the tile.
+  __device__ __forceinline__ bool is_in_c(const Target& target, int row0, int column0) const {
+    return row0 + row < target.m && column0 + column < target.n && (!IS_PARTIAL || column < BN);
+  }
 };
 
-// Calls visit(f, i, row, column) for each of a thread's sums that has a place in C, or for the first of each WIDTH of
-// them.
-template <int FRAGMENTS, int SUMS, int WIDTH = 1, class Visit>
-__device__ __forceinline__ void for_each_in_c(const Target& target, int row0, int column0, const Visit& visit) {
+// Calls visit(f, i, row, column) for those of COUNT of a thread's sums that have a place in C, from number `first` of
+// all fragments on, a constant. ptxas 13.0 spills registers beside 192 sums unless row and column come before the test.
+template <int COUNT, int SUMS, class Visit>
+__device__ __forceinline__ void for_each_in_c(const Target& target, int first, int row0, int column0,
+                                              const Visit& visit) {
 #pragma unroll
-  for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-    for (int i = 0; i < SUMS; i += WIDTH) {
-      const Place place(f, i);
-      const int row = row0 + place.row;
-      const int column = column0 + place.column;
-      if (row < target.m && column < target.n && (!IS_PARTIAL || place.column < BN)) visit(f, i, row, column);
+  for (int e = first; e < first + COUNT; ++e) {
+    const Place place(e / SUMS, e % SUMS);
+    const int row = row0 + place.row;
+    const int column = column0 + place.column;
+    if (row < target.m && column < target.n && (!IS_PARTIAL || place.column < BN)) {
+      visit(e / SUMS, e % SUMS, row, column);
     }
   }
 }
@@ -264,29 +269,50 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
   add_slices<SLICES, BUFFERS>(fetch, meet_others, add);
 }
 
-// Makes results of sums: alpha * sum + beta * c. Sums are never -0, so that scaled() by 1 leaves them as they are. C is
-// not read where beta is 0, and comes by the `buffers` where it is aligned for that and there are at most MOST sums,
-// which leave registers for the way.
+// Whether sums are no results yet. A kernel asks when it begins: behind its loop it would wait for alpha and beta.
+template <class Number>
+__device__ __forceinline__ u32 is_unfinished(Number alpha, Number beta) {
+  u32 unfinished = alpha != Number(1) || beta != Number(0);
+  asm volatile("" : "+r"(unfinished));
+  return unfinished;
+}
+
+// sum = alpha * sum of COUNT sums from number `first` on, a constant. Sums are never -0, so that scaled() by 1 leaves
+// them as they are.
+template <int COUNT, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void scale(Scalar alpha, Accumulator (&sums)[FRAGMENTS][SUMS], int first = 0) {
+  const Accumulator factor = static_cast<Accumulator>(alpha);
+  if (factor == Accumulator(1)) return;
+#pragma unroll
+  for (int e = first; e < first + COUNT; ++e) sums[e / SUMS][e % SUMS] = scaled(factor, sums[e / SUMS][e % SUMS]);
+}
+
+// Makes results of COUNT sums from number `first` on, a constant: alpha * sum + beta * c. C is not read where beta is 0.
+template <int COUNT, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void finish_each(const Target& target, Scalar alpha, Scalar beta,
+                                            Accumulator (&sums)[FRAGMENTS][SUMS], int first, int row0, int column0) {
+  scale<COUNT>(alpha, sums, first);
+  if (beta == Scalar(0)) return;
+  for_each_in_c<COUNT, SUMS>(target, first, row0, column0, [&](int f, int i, int row, int column) {
+    add(sums[f][i], static_cast<Accumulator>(beta), target.C[row * target.ldc + column]);
+  });
+}
+
+// The same of all sums: C comes by the `buffers` where it is aligned for that and there are at most MOST sums, which
+// leave registers for the way.
 template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS, int MOST = MOST_BESIDE_C>
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,
                                        unsigned char (&buffers)[BUFFERS][BYTES], Accumulator (&sums)[FRAGMENTS][SUMS],
                                        int row0, int column0) {
-  const Accumulator factor = static_cast<Accumulator>(alpha);
-  if (factor != Accumulator(1)) {
-#pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int i = 0; i < SUMS; ++i) sums[f][i] = scaled(factor, sums[f][i]);
-    }
-  }
-  if (beta == Scalar(0)) return;
   if constexpr (!STORE_BOXES || IS_PARTIAL || FRAGMENTS * SUMS > MOST) {
-    for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
-      add(sums[f][i], static_cast<Accumulator>(beta), target.C[row * target.ldc + column]);
-    });
-  } else if constexpr (SWAP == 1) {
-    add_columns<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
+    finish_each<FRAGMENTS * SUMS, FRAGMENTS, SUMS>(target, alpha, beta, sums, 0, row0, column0);
   } else {
-    add_rows<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
+    scale<FRAGMENTS * SUMS>(alpha, sums);
+    if (beta == Scalar(0)) return;
+    if constexpr (SWAP == 1) {
+      add_columns<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
+    } else {
+      add_rows<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
+    }
   }
 }

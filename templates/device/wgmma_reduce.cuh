@@ -2,22 +2,18 @@
 // wgmma.
 #pragma once
 
-#include "mmtune/epilogue.cuh"
 #include "mmtune/pipeline.cuh"
 #include "mmtune/wgmma_tile.cuh"
 
 // REDUCE = 1: hands over what other blocks of the tile add, and stores what this one does.
-__device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared& shared, const Sums& sums, int row0,
-                                                        int column0, int rank) {
+__device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared& shared, Sums& sums, int row0,
+                                                        int column0, int rank, u32 unfinished) {
   constexpr int CONSUMER_THREADS = CONSUMERS * WARPGROUP;
   constexpr int PARTS = REDUCE == 1 ? SPLIT : 1;
   constexpr int SHARE = FRAGMENTS * SUMS / ADDERS;  // the share of a thread's sums of a block that adds
-  constexpr int WIDTH = STORE_BOXES && SWAP == 0 ? 2 : 1;  // the columns of a row that are stored at once
   static_assert(REDUCE == 0 || SHARE % 4 == 0, "sums are handed over by the four");
   const int thread = threadIdx.x;
   const unsigned complete = shared_address(&shared.complete);
-  cluster_wait();  // the others' barriers are there
-  if (thread == 0) barrier_expect(complete, rank < ADDERS ? (PARTS - 1) * SHARE * CONSUMER_THREADS * 4 : 0);
   // Where the owner of number i of a share finds what a block has for it.
   const auto place = [&](int owner, int from, int i) {
     const int number = (from < owner ? from : from - 1) * SHARE + i;
@@ -43,24 +39,27 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
 #pragma unroll
   for (int owner = 0; owner < ADDERS; ++owner) {
     if (owner != rank) continue;
+    // All is read before the first store, past which the compiler moves no reading.
 #pragma unroll
-    for (int i = 0; i < SHARE; i += WIDTH) {
-      Accumulator totals[WIDTH] = {};
+    for (int i = 0; i < SHARE; i += 4) {
+      Accumulator totals[4] = {};
 #pragma unroll
-      for (int v = 0; v < WIDTH; ++v) {
-        const int e = owner * SHARE + i + v;
+      for (int from = 0; from < PARTS; ++from) {
+        Vector<Accumulator, 4> part;
+        if (from != owner) {
+          part = *reinterpret_cast<const Vector<Accumulator, 4>*>(&shared.received[place(owner, from, i)]);
+        }
 #pragma unroll
-        for (int from = 0; from < PARTS; ++from) {
-          totals[v] += from == owner ? sums[e / SUMS][e % SUMS] : shared.received[place(owner, from, i + v)];
+        for (int v = 0; v < 4; ++v) {
+          const int e = owner * SHARE + i + v;
+          totals[v] += from == owner ? sums[e / SUMS][e % SUMS] : part.at[v];
         }
       }
-      const Place at((owner * SHARE + i) / SUMS, (owner * SHARE + i) % SUMS);
-      const int row = row0 + at.row;
-      const int column = column0 + at.column;
-      if (row < call.m && (!IS_PARTIAL || at.column < BN)) {
-        store_results<WIDTH, WIDTH>(call.target.C + row * call.target.ldc + column, totals, call.alpha, call.beta,
-                                    call.n - column);
-      }
+#pragma unroll
+      for (int v = 0; v < 4; ++v) sums[(owner * SHARE + i + v) / SUMS][(owner * SHARE + i + v) % SUMS] = totals[v];
     }
+    const int first = owner * SHARE;
+    if (unfinished) finish_each<SHARE>(call.target, call.alpha, call.beta, sums, first, row0, column0);
+    store_each<SHARE>(call.target, sums, first, row0, column0);
   }
 }

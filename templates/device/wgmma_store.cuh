@@ -2,18 +2,34 @@
 // accelerator, or, where C is not aligned for that, by the warps themselves. Needs the same constants.
 #pragma once
 
+#include "mmtune/access.cuh"
 #include "mmtune/wgmma_finish.cuh"
 
 // Writes lines of shared memory to C, STORE_ROWS rows, as much as C has. For a warp.
 __device__ __forceinline__ void copy_lines(const Target& target, const unsigned char* lines, int row0, int column0) {
-#pragma unroll 4
-  for (int line = 0; line < STORE_ROWS; ++line) {
+  constexpr int AT_ONCE = 8;  // lines that are read before the first of them is written
+  constexpr int PARTS = (STORE_COLUMNS + WARP - 1) / WARP;
+  const int lane = threadIdx.x % WARP;
+#pragma unroll 1
+  for (int line = 0; line < STORE_ROWS; line += AT_ONCE) {
+    Vector<Output, 1> results[AT_ONCE][PARTS];
 #pragma unroll
-    for (int x = threadIdx.x % WARP; x < STORE_COLUMNS; x += WARP) {
-      const int byte = x * int(sizeof(Output));
-      if (row0 + line < target.m && column0 + x < target.n) {
-        target.C[(row0 + line) * target.ldc + column0 + x] =
-            *reinterpret_cast<const Output*>(lines + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16);
+    for (int i = 0; i < AT_ONCE; ++i) {
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) {
+        const int byte = (part * WARP + lane) % STORE_COLUMNS * int(sizeof(Output));
+        results[i][part] = *reinterpret_cast<const Vector<Output, 1>*>(
+            lines + unit_of_line<STORE_LINE>(line + i, byte / 16) + byte % 16);
+      }
+    }
+    const int rows = target.m - row0 - line;
+    const int columns = (STORE_COLUMNS < WARP && lane >= STORE_COLUMNS) ? 0 : target.n - column0 - lane;
+    Output* const first = target.C + (row0 + line) * target.ldc + column0 + lane;
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; ++i) {
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) {
+        store_if(i < rows && part * WARP < columns, first + i * target.ldc + part * WARP, results[i][part]);
       }
     }
   }
@@ -104,29 +120,60 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
     }
     if (STORE_BOXES) fence_for_accelerator();
     meet<WARPGROUP>(FIRST_STORE + consumer);
-#pragma unroll
-    for (int at = 0; at < 64; at += STORE_ROWS) {
+    const auto move = [&](int at) {  // the box at this line of the buffer
       const int line = at % CHUNK;
-      if (line >= slice.count) continue;
+      if (line >= slice.count) return;
       const int row = row0 + slice.column + line;
       const int column = column0 + slice.fragment * 64 + at / CHUNK * STORE_COLUMNS;
-      if constexpr (!STORE_BOXES) {
-        if (at / STORE_ROWS == warp) copy_lines(target, lines + at * LINE, row, column);
-      } else if (warp == 0 && is_elected()) {
+      if constexpr (STORE_BOXES) {
         store_box(target.map, shared_address(lines) + at * LINE, column, row);
+      } else {
+        copy_lines(target, lines + at * LINE, row, column);
       }
+    };
+    if constexpr (!STORE_BOXES) {
+      move(warp * STORE_ROWS);
+    } else if (warp == 0 && is_elected()) {
+#pragma unroll
+      for (int at = 0; at < 64; at += STORE_ROWS) move(at);
+      commit_stores();
     }
-    if (STORE_BOXES && warp == 0 && is_elected()) commit_stores();
   }
 }
 
-// SWAP = 1: stores each thread's results from its registers.
-template <int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void store_each(const Target& target, const Accumulator (&sums)[FRAGMENTS][SUMS], int row0,
-                                           int column0) {
-  for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
-    target.C[row * target.ldc + column] = to_output(sums[f][i]);
-  });
+// WIDTH neighbours of a row of C, from as many sums of a thread: with SWAP = 1 those of two are columns, and a warp
+// transposes them.
+template <class Result, int WIDTH>
+__device__ __forceinline__ Vector<Result, WIDTH> neighbours(const Accumulator* sums) {
+  Vector<Result, WIDTH> results;
+  if constexpr (SWAP == 1 && WIDTH == 2) {
+    results = __builtin_bit_cast(decltype(results), transposed_matrix(to_pair(Result{}, sums[0], sums[1])));
+  } else {
+#pragma unroll
+    for (int i = 0; i < WIDTH; ++i) results.at[i] = to_output(sums[i]);
+  }
+  return results;
+}
+
+// Stores COUNT results of each thread from its registers, from number `first` of all fragments on, a constant: two
+// neighbours at once where C is aligned for that.
+template <int COUNT, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void store_each(const Target& target, const Accumulator (&sums)[FRAGMENTS][SUMS], int first,
+                                           int row0, int column0) {
+  constexpr int WIDTH = STORE_BOXES && (SWAP == 0 || sizeof(Output) == 2) ? 2 : 1;
+  const int lane = threadIdx.x % WARP;
+#pragma unroll
+  for (int e = first; e < first + COUNT; e += WIDTH) {
+    const int f = e / SUMS, i = e % SUMS;
+    Place place(f, i);
+    if (SWAP == 1 && WIDTH == 2) {  // transposed
+      place.row += lane / 4 - 2 * (lane % 4);
+      place.column += 2 * (lane % 4) - lane / 4;
+    }
+    store_if(place.is_in_c(target, row0, column0),
+             target.C + (row0 + place.row) * target.ldc + column0 + place.column,
+             neighbours<Output, WIDTH>(&sums[f][i]));
+  }
 }
 
 // Writes sums to their part of partial[parts][m][n]: two columns of a row at once where rows of an even length have
@@ -136,11 +183,13 @@ __device__ __forceinline__ void store_part(const Target& target, Accumulator* pa
                                            const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
                                            int part) {
   constexpr int WIDTH = STORE_BOXES && SWAP == 0 ? 2 : 1;
-  for_each_in_c<FRAGMENTS, SUMS, WIDTH>(target, row0, column0, [&](int f, int i, int row, int column) {
+  Accumulator* const mine = partial + (static_cast<i64>(part) * target.m + row0) * target.n + column0;
+#pragma unroll
+  for (int e = 0; e < FRAGMENTS * SUMS; e += WIDTH) {
+    const Place place(e / SUMS, e % SUMS);
     Vector<Accumulator, WIDTH> group;
 #pragma unroll
-    for (int v = 0; v < WIDTH; ++v) group.at[v] = sums[f][i + v];
-    const i64 place = (static_cast<i64>(part) * target.m + row) * target.n + column;
-    *reinterpret_cast<Vector<Accumulator, WIDTH>*>(partial + place) = group;
-  });
+    for (int v = 0; v < WIDTH; ++v) group.at[v] = sums[e / SUMS][e % SUMS + v];
+    store_if(place.is_in_c(target, row0, column0), mine + static_cast<i64>(place.row) * target.n + place.column, group);
+  }
 }

@@ -65,6 +65,8 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   const int first_row = PINGPONG == 1 ? 0 : consumer * WG_ROWS;  // the first of the instructions' rows
   Ring<STAGES> ring;
   int buffer = 0;
+  const u32 unfinished = is_unfinished(call.alpha, call.beta);
+  if constexpr (REDUCE == 1) cluster_wait();  // the others' barriers are there
   bool is_mine = consumer == 1;  // the turn before the first
   if (PINGPONG == 1 && consumer == 1) arrive<2 * WARPGROUP>(FIRST_TURN);
   for (Walk walk(call, place); walk.more();) {
@@ -88,13 +90,13 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
     const int column = work.column + (SWAP == 1 ? first_row : 0);
     if constexpr (REDUCE == 1) {
-      reduce_parts_in_cluster(call, shared, sums, row, column, work.part);
+      reduce_parts_in_cluster(call, shared, sums, row, column, work.part, unfinished);
     } else if constexpr (SPLIT == 0) {
       store_part(call.target, call.partial, sums, row, column, work.part);
     } else {
-      finish<Role::COLUMNS>(call.target, call.alpha, call.beta, shared.c[consumer], sums, row, column);
+      if (unfinished) finish<Role::COLUMNS>(call.target, call.alpha, call.beta, shared.c[consumer], sums, row, column);
       if constexpr (STORES_EACH) {
-        store_each(call.target, sums, row, column);
+        store_each<FRAGMENTS * SUMS>(call.target, sums, 0, row, column);
       } else if constexpr (SWAP == 1) {
         store_columns<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
       } else {
@@ -141,7 +143,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
       barrier_init(shared_address(&shared.full[s]), 1);
       barrier_init(shared_address(&shared.empty[s]), (PINGPONG == 1 ? 1 : CONSUMERS) * call.sharers());
     }
-    if (REDUCE == 1) barrier_init(shared_address(&shared.complete), 1);
+    if constexpr (REDUCE == 1) {
+      barrier_init(shared_address(&shared.complete), 1);  // complete when all is there that others hand over
+      barrier_expect(shared_address(&shared.complete), cluster_rank() < ADDERS ? sizeof(shared.received) : 0);
+    }
     barrier_init_fence();
   }
   // Others' barriers are waited for where they are first needed.

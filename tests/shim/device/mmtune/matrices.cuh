@@ -38,3 +38,14 @@ inline void store_transposed_matrices(unsigned address, u32 m0, u32 m1, u32 m2, 
     }
   }
 }
+
+inline u32 transposed_matrix(u32 pair) {
+  unsigned short rows[32][2];
+  mmtune::shim::gather(&pair, rows, sizeof(pair));
+  const int lane = mmtune::shim::lane();
+  unsigned short column[2];
+  for (int i = 0; i < 2; ++i) column[i] = rows[(lane % 4 * 2 + i) * 4 + lane / 8][lane / 4 % 2];
+  u32 transposed;
+  memcpy(&transposed, column, sizeof(transposed));
+  return transposed;
+}
