@@ -282,22 +282,26 @@ TEST_P(CompileFamilies, RandomConfigurationsWhichWaitBeforeTheyTouchMemory) {
   if (read > 0 && !is_known_) GTEST_SKIP() << "NVRTC " << nvrtc_->version() << " may make other machine code";
 }
 
-class CompileClusters : public test::NvrtcTest {};
+class CompileLargestTiles : public test::NvrtcTest {};
 
 // Producers of the largest tiles have the fewest registers, and the most to fetch where blocks share operands.
-TEST_F(CompileClusters, OfTheLargestTilesSpillNothing) {
-  constexpr std::tuple<Precision, Layout, std::string_view> kCases[] = {
-      {Precision::bf16, Layout::nn, "BM=128 BN=192 PINGPONG=1 CLUSTER_M=2 CLUSTER_N=1"},
-      {Precision::bf16, Layout::tn, "BM=256 BN=192 CLUSTER_M=2 CLUSTER_N=2"},
-      {Precision::fp16, Layout::tt, "BM=192 BN=128 PINGPONG=1 CLUSTER_M=1 CLUSTER_N=2"},
-      {Precision::bf16, Layout::nt, "BM=128 BN=176 PINGPONG=1 CLUSTER_M=4 CLUSTER_N=2"},
-      {Precision::e4m3_bf16, Layout::nt, "BM=128 BN=192 CLUSTER_M=2 CLUSTER_N=4"},
-      {Precision::bf16, Layout::nt, "BM=224 BN=192 CONSUMERS=3 CLUSTER_M=2 CLUSTER_N=2 SWAP=1"},
-      {Precision::fp16_fp32, Layout::nt, "BM=192 BN=224 CONSUMERS=3"}};
+// Consumers need the most beside their sums where C is not aligned.
+TEST_F(CompileLargestTiles, SpillNothing) {
+  constexpr int kAligned = 0, kOdd = 1;  // what extents are less than multiples of 512
+  constexpr std::tuple<Precision, Layout, int, std::string_view> kCases[] = {
+      {Precision::bf16, Layout::nn, kAligned, "BM=128 BN=192 PINGPONG=1 CLUSTER_M=2 CLUSTER_N=1"},
+      {Precision::bf16, Layout::tn, kAligned, "BM=256 BN=192 CLUSTER_M=2 CLUSTER_N=2"},
+      {Precision::fp16, Layout::tt, kAligned, "BM=192 BN=128 PINGPONG=1 CLUSTER_M=1 CLUSTER_N=2"},
+      {Precision::bf16, Layout::nt, kAligned, "BM=128 BN=176 PINGPONG=1 CLUSTER_M=4 CLUSTER_N=2"},
+      {Precision::e4m3_bf16, Layout::nt, kAligned, "BM=128 BN=192 CLUSTER_M=2 CLUSTER_N=4"},
+      {Precision::bf16, Layout::nt, kAligned, "BM=224 BN=192 CONSUMERS=3 CLUSTER_M=2 CLUSTER_N=2 SWAP=1"},
+      {Precision::fp16_fp32, Layout::nt, kAligned, "BM=192 BN=224 CONSUMERS=3"},
+      {Precision::bf16, Layout::nt, kOdd, "BM=256 BN=192 PACK=1"},
+      {Precision::bf16, Layout::nt, kOdd, "BM=192 BN=216 CONSUMERS=3 PACK=1"}};
   const Family& wgmma = family_named("wgmma");
   const DeviceSpec& gpu = catalog_gpu("h200");
-  for (const auto& [precision, layout, settings] : kCases) {
-    const Problem problem = packed_problem(precision, layout, 4096, 4608, 3584);
+  for (const auto& [precision, layout, less, settings] : kCases) {
+    const Problem problem = packed_problem(precision, layout, 4096 - less, 4608 - less, 3584 - less);
     const Config config = wgmma.with_defaults(wgmma.parse(settings), problem);
     ASSERT_EQ(wgmma.broken_rule(problem, config, gpu), "") << settings;
     const Compile tile{&wgmma, problem, config, &gpu};
