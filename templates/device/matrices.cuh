@@ -20,8 +20,8 @@ __device__ __forceinline__ void load_transposed_matrices(u32 (&at)[4], unsigned 
                : "memory");
 }
 
-// An 8 x 8 matrix of 16-bit elements, transposed: lane l gives two neighbours of row l / 4, packed, number 2 (l % 4) and
-// the next, and gets those of the transposed one. PTX ISA: movmatrix.
+// An 8 x 8 matrix of 16-bit elements, transposed: lane l gives elements 2 (l % 4) and the next of row l / 4, packed, and
+// gets those of the transposed matrix. PTX ISA: movmatrix.
 __device__ __forceinline__ u32 transposed_matrix(u32 pair) {
   u32 transposed;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(pair));

@@ -170,8 +170,7 @@ __device__ __forceinline__ void store_each(const Target& target, const Accumulat
       place.row += lane / 4 - 2 * (lane % 4);
       place.column += 2 * (lane % 4) - lane / 4;
     }
-    store_if(place.is_in_c(target, row0, column0),
-             target.C + (row0 + place.row) * target.ldc + column0 + place.column,
+    store_if(place.is_in_c(target, row0, column0), target.C + (row0 + place.row) * target.ldc + column0 + place.column,
              neighbours<Output, WIDTH>(&sums[f][i]));
   }
 }

@@ -1,4 +1,5 @@
-// The overloads for wgmma_finish.cuh: results are finished where they are made of sums, before they go to shared memory.
+// The overloads for wgmma_finish.cuh: results are finished where they are made of sums, before they go to shared
+// memory.
 #include "mmtune/wgmma_multiply.cuh"
 
 __device__ __forceinline__ u32 is_unfinished(Scalar, Scalar) { return 1; }
