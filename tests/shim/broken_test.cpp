@@ -28,6 +28,7 @@ constexpr Scene kFewWide{"few, wide", 8, 16, 72};
 constexpr Scene kGaps{"gaps", 8, 6, 8, test::Values::whole, {}, {.padding = 16}};
 constexpr Scene kDeep{"deep", 67, 35, 200};
 constexpr Scene kTiles{"many tiles", 208, 272, 144};
+constexpr Scene kAdded{"added to C", 72, 136, 72, test::Values::whole, {.alpha = 1, .beta = 2}};
 constexpr Scene kShared{"shared tiles", 40, 72, 840};
 constexpr Scene kOddShared{"shared tiles, odd", 41, 71, 839};
 constexpr const char* kWrong = "wrong result: C";
@@ -232,8 +233,14 @@ const Break kBreaks[] = {
      "const int k0 = (work.first_step + step) * BK;\n    if (work.column < BN << call.cluster_n_log2)",
      "const int k0 = (work.first_step + step + 1) * BK;\n    if (work.column < BN << call.cluster_n_log2)",
      "asked L2 for a box", Precision::fp16},
-    {"fewer bytes announced than blocks send", "wgmma", kParts, Layout::nn, kTiles, "(PARTS - 1) * SHARE",
-     "(PARTS - 2) * SHARE", "before its bulk copies|wrong result|has left", Precision::fp16},
+    {"fewer bytes announced than blocks send", "wgmma", kParts, Layout::nn, kTiles, "sizeof(shared.received) : 0",
+     "sizeof(shared.received) / 2 : 0", "before its bulk copies|wrong result|has left", Precision::fp16},
+    {"parts that are sent before the blocks' barriers are there", "wgmma", kParts, Layout::nn, kTiles,
+     "if constexpr (REDUCE == 1) cluster_wait();", "", "no barrier was initialised", Precision::fp16},
+    {"results beyond the last column of unaligned rows", "wgmma", "BM=64 BN=64 CONSUMERS=1 PACK=1", Layout::nn,
+     kOddShared, " && part * WARP < columns", "", "wrong result|AddressSanitizer", Precision::fp16},
+    {"a beta that no kernel asks for", "wgmma", kWgmma, Layout::nn, kAdded, " || beta != Number(0)", "", kWrong,
+     Precision::fp16},
 };
 
 /// The kernel sources with the change made: in the kernel, else in the first of its device headers that has the text.
