@@ -60,7 +60,8 @@ class Folder {
 
 /// The instructions of tensor cores and of the warps that drive them; they run by stand-ins for the headers that have
 /// them, and not where another text does.
-constexpr std::string_view kBeyond[] = {"wgmma", "tcgen05", "mma.sync", "ldmatrix", "stmatrix", "setmaxnreg"};
+constexpr std::string_view kBeyond[] = {"wgmma",    "tcgen05",   "mma.sync",  "ldmatrix",
+                                        "stmatrix", "movmatrix", "setmaxnreg"};
 
 std::string without_comments(std::string_view text) {
   std::string kept;
