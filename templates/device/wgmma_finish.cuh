@@ -269,6 +269,15 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
   add_slices<SLICES, BUFFERS>(fetch, meet_others, add);
 }
 
+// Adds beta * c to COUNT sums from number `first` on, a constant, each of which its thread reads from C.
+template <int COUNT, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void add_each(const Target& target, Accumulator beta, Accumulator (&sums)[FRAGMENTS][SUMS],
+                                         int first, int row0, int column0) {
+  for_each_in_c<COUNT, SUMS>(target, first, row0, column0, [&](int f, int i, int row, int column) {
+    add(sums[f][i], beta, target.C[row * target.ldc + column]);
+  });
+}
+
 // Whether sums are no results yet. A kernel asks when it begins: behind its loop it would wait for alpha and beta.
 template <class Number>
 __device__ __forceinline__ u32 is_unfinished(Number alpha, Number beta) {
@@ -280,7 +289,7 @@ __device__ __forceinline__ u32 is_unfinished(Number alpha, Number beta) {
 // sum = alpha * sum of COUNT sums from number `first` on, a constant. Sums are never -0, so that scaled() by 1 leaves
 // them as they are.
 template <int COUNT, int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void scale(Scalar alpha, Accumulator (&sums)[FRAGMENTS][SUMS], int first = 0) {
+__device__ __forceinline__ void scale(Scalar alpha, Accumulator (&sums)[FRAGMENTS][SUMS], int first) {
   const Accumulator factor = static_cast<Accumulator>(alpha);
   if (factor == Accumulator(1)) return;
 #pragma unroll
@@ -293,9 +302,7 @@ __device__ __forceinline__ void finish_each(const Target& target, Scalar alpha, 
                                             Accumulator (&sums)[FRAGMENTS][SUMS], int first, int row0, int column0) {
   scale<COUNT>(alpha, sums, first);
   if (beta == Scalar(0)) return;
-  for_each_in_c<COUNT, SUMS>(target, first, row0, column0, [&](int f, int i, int row, int column) {
-    add(sums[f][i], static_cast<Accumulator>(beta), target.C[row * target.ldc + column]);
-  });
+  add_each<COUNT>(target, static_cast<Accumulator>(beta), sums, first, row0, column0);
 }
 
 // The same of all sums: C comes by the `buffers` where it is aligned for that and there are at most MOST sums, which
@@ -304,15 +311,14 @@ template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS, int MOST
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,
                                        unsigned char (&buffers)[BUFFERS][BYTES], Accumulator (&sums)[FRAGMENTS][SUMS],
                                        int row0, int column0) {
+  scale<FRAGMENTS * SUMS>(alpha, sums, 0);
+  if (beta == Scalar(0)) return;
+  const Accumulator factor = static_cast<Accumulator>(beta);
   if constexpr (!STORE_BOXES || IS_PARTIAL || FRAGMENTS * SUMS > MOST) {
-    finish_each<FRAGMENTS * SUMS, FRAGMENTS, SUMS>(target, alpha, beta, sums, 0, row0, column0);
+    add_each<FRAGMENTS * SUMS>(target, factor, sums, 0, row0, column0);
+  } else if constexpr (SWAP == 1) {
+    add_columns<COLUMNS>(target, factor, buffers, sums, row0, column0);
   } else {
-    scale<FRAGMENTS * SUMS>(alpha, sums);
-    if (beta == Scalar(0)) return;
-    if constexpr (SWAP == 1) {
-      add_columns<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
-    } else {
-      add_rows<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
-    }
+    add_rows<COLUMNS>(target, factor, buffers, sums, row0, column0);
   }
 }

@@ -39,6 +39,7 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
 #pragma unroll
   for (int owner = 0; owner < ADDERS; ++owner) {
     if (owner != rank) continue;
+    const int first = owner * SHARE;
     // All is read before the first store, past which the compiler moves no reading.
 #pragma unroll
     for (int i = 0; i < SHARE; i += 4) {
@@ -51,14 +52,13 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
         }
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
-          const int e = owner * SHARE + i + v;
+          const int e = first + i + v;
           totals[v] += from == owner ? sums[e / SUMS][e % SUMS] : part.at[v];
         }
       }
 #pragma unroll
-      for (int v = 0; v < 4; ++v) sums[(owner * SHARE + i + v) / SUMS][(owner * SHARE + i + v) % SUMS] = totals[v];
+      for (int v = 0; v < 4; ++v) sums[(first + i + v) / SUMS][(first + i + v) % SUMS] = totals[v];
     }
-    const int first = owner * SHARE;
     if (unfinished) finish_each<SHARE>(call.target, call.alpha, call.beta, sums, first, row0, column0);
     store_each<SHARE>(call.target, sums, first, row0, column0);
   }
