@@ -284,7 +284,8 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
     } else {
       if (unfinished) finish<Role::COLUMNS>(target, alpha, beta, shared.c[consumer], sums, row, column);
       if constexpr (SWAP == 1) {
-        store_columns<Role::COLUMNS>(target, shared.c[consumer], sums, row, column, buffer);
+        const auto buffer_of = [&](int) { return free_buffer(shared.c[consumer], buffer); };
+        store_columns<Role::COLUMNS>(target, buffer_of, sums, row, column);
       } else {
         store_rows<Role::COLUMNS>(target, shared.c[consumer], sums, row, column, buffer);
       }

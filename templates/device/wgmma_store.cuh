@@ -70,6 +70,17 @@ __device__ __forceinline__ void put_columns(unsigned char* lines, int group, con
   }
 }
 
+// The next of the buffers that slices take in turn, once the accelerator has read what it held: the thread that stores
+// waits for that, and the others have to meet it.
+template <int BUFFERS, int BYTES>
+__device__ __forceinline__ unsigned char* free_buffer(unsigned char (&buffers)[BUFFERS][BYTES], int& next) {
+  unsigned char* const buffer = buffers[next];
+  next ^= BUFFERS - 1;
+  const bool may_store = SWAP == 0 || threadIdx.x % WARPGROUP < WARP;
+  if (STORE_BOXES && may_store && is_elected()) wait_stores_read<BUFFERS - 1>();
+  return buffer;
+}
+
 // SWAP = 0: every warp stores its 16 rows of each slice by itself. `buffer` is the one that is free first.
 template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_rows(const Target& target, unsigned char (&buffers)[BUFFERS][BYTES],
@@ -79,9 +90,7 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
 #pragma unroll
   for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
     const Slice<COLUMNS> slice(number);
-    unsigned char* const lines = buffers[buffer] + warp * (16 * LINE);
-    buffer ^= BUFFERS - 1;
-    if (STORE_BOXES && is_elected()) wait_stores_read<BUFFERS - 1>();
+    unsigned char* const lines = free_buffer(buffers, buffer) + warp * (16 * LINE);
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
@@ -100,18 +109,16 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
 }
 
 // SWAP = 1: the four warps of a fragment have 16 columns each of the lines of a slice, or of two lines side by side.
-template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void store_columns(const Target& target, unsigned char (&buffers)[BUFFERS][BYTES],
-                                              const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
-                                              int& buffer) {
+// buffer_of(number) is where the slice of that number may be written.
+template <int COLUMNS, class BufferOf, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void store_columns(const Target& target, const BufferOf& buffer_of,
+                                              const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
   const int warp = threadIdx.x % WARPGROUP / WARP;
   const int consumer = threadIdx.x / WARPGROUP;
 #pragma unroll
   for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
     const Slice<COLUMNS> slice(number);
-    unsigned char* const lines = buffers[buffer];
-    buffer ^= BUFFERS - 1;
-    if (STORE_BOXES && warp == 0 && is_elected()) wait_stores_read<BUFFERS - 1>();
+    unsigned char* const lines = buffer_of(number);
     meet<WARPGROUP>(FIRST_STORE + consumer);
 #pragma unroll
     for (int j = 0; j < CHUNK / 8; j += 2) {

@@ -73,6 +73,11 @@ using Sums = Accumulator[FRAGMENTS][SUMS];
 // Whether threads store results from registers: where lines would hold columns of no tile, and few sums of SWAP = 1,
 // which so leave 1 to 5 % earlier; promoted ones do not.
 constexpr bool STORES_EACH = IS_PARTIAL || (SWAP == 1 && FRAGMENTS * SUMS <= 16 && !PROMOTES);
+// Whether boxes of a consumer's last results pass through its own rows of the stages, which nobody needs any more, so
+// that no slice waits until the accelerator has read another: 1 % of a call of 10 us.
+constexpr int SLICES = FRAGMENTS * Slice<Role::COLUMNS>::OF_FRAGMENT;
+constexpr bool LEAVES_THROUGH_STAGES = STORE_BOXES && SWAP == 1 && PINGPONG == 0 && WG_ROWS % 64 == 0 &&
+                                       SLICES > STORE_BUFFERS && SLICES <= STAGES * FRAGMENTS;
 
 // Where a block is in its cluster, counted in tiles, and with which blocks of the cluster, a bit each, it shares tiles.
 struct ClusterPlace {

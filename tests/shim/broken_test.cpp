@@ -60,6 +60,7 @@ constexpr const char* kWarpsAlongK = "WARPS_K=2 BK=16 STAGES=2";
 constexpr const char* kWgmma = "BM=64 BN=64 CONSUMERS=1";
 constexpr const char* kPingpong = "BM=64 BN=64 PINGPONG=1";
 constexpr const char* kMulticast = "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2";
+constexpr const char* kSlices = "SWAP=1 BM=136 BN=128 CONSUMERS=2";
 constexpr const char* kParts = "BM=64 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1";
 
 const Break kBreaks[] = {
@@ -217,6 +218,10 @@ const Break kBreaks[] = {
     {"lines that are replaced before they are stored", "wgmma", kWgmma, Layout::nn, kTiles,
      "is_elected()) wait_stores_read<BUFFERS - 1>();", "is_elected()) wait_stores_read<BUFFERS>();", kWrong,
      Precision::fp16},
+    {"results in stages of the next tile", "wgmma", kSlices, Layout::nt, kTiles,
+     "LEAVES_THROUGH_STAGES && !walk.more()", "LEAVES_THROUGH_STAGES", kWrong, Precision::fp16},
+    {"results in rows that another consumer reads", "wgmma", kSlices, Layout::nt, kTiles, "(first_row + slice",
+     "(0 * first_row + slice", kWrong, Precision::fp16},
     {"shared memory that is left before it was stored", "wgmma", kWgmma, Layout::nn, kTiles,
      "if (is_elected()) wait_stores_read<0>();", "", "before its bulk stores", Precision::fp16},
     {"a turn that is not passed on", "wgmma", kPingpong, Layout::nn, kTiles, "if (TAKES_TURNS && !is_last) arrive",
