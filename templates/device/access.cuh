@@ -83,3 +83,23 @@ __device__ __forceinline__ void store_if(bool valid, T* target, const Vector<T, 
                  : "memory");
   }
 }
+
+// The same for numbers of fp32, which are no words here: ptxas would take the moves of a tile's sums to words for uses
+// between its multiplications on tensor cores, and serialise these.
+template <int N>
+__device__ __forceinline__ void store_if(bool valid, float* target, const Vector<float, N>& values) {
+  const int predicate = valid;
+  if constexpr (N == 4) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.v4.b32 [%0], {%2, %3, %4, %5}; }" ::"l"(target),
+                 "r"(predicate), "f"(values.at[0]), "f"(values.at[1]), "f"(values.at[2]), "f"(values.at[3])
+                 : "memory");
+  } else if constexpr (N == 2) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.v2.b32 [%0], {%2, %3}; }" ::"l"(target),
+                 "r"(predicate), "f"(values.at[0]), "f"(values.at[1])
+                 : "memory");
+  } else {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.b32 [%0], %2; }" ::"l"(target), "r"(predicate),
+                 "f"(values.at[0])
+                 : "memory");
+  }
+}

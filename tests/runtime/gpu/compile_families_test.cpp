@@ -285,7 +285,8 @@ TEST_P(CompileFamilies, RandomConfigurationsWhichWaitBeforeTheyTouchMemory) {
 class CompileLargestTiles : public test::NvrtcTest {};
 
 // Producers of the largest tiles have the fewest registers, and the most to fetch where blocks share operands.
-// Consumers need the most beside their sums where C is not aligned.
+// Consumers need the most beside their sums where C is not aligned. Sums of parts of k, stored one by one as words,
+// would let no multiplication follow another that takes rows from registers.
 TEST_F(CompileLargestTiles, SpillNothing) {
   constexpr int kAligned = 0, kOdd = 1;  // what extents are less than multiples of 512
   constexpr std::tuple<Precision, Layout, int, std::string_view> kCases[] = {
@@ -297,7 +298,8 @@ TEST_F(CompileLargestTiles, SpillNothing) {
       {Precision::bf16, Layout::nt, kAligned, "BM=224 BN=192 CONSUMERS=3 CLUSTER_M=2 CLUSTER_N=2 SWAP=1"},
       {Precision::fp16_fp32, Layout::nt, kAligned, "BM=192 BN=224 CONSUMERS=3"},
       {Precision::bf16, Layout::nt, kOdd, "BM=256 BN=192 PACK=1"},
-      {Precision::bf16, Layout::nt, kOdd, "BM=192 BN=216 CONSUMERS=3 PACK=1"}};
+      {Precision::bf16, Layout::nt, kOdd, "BM=192 BN=216 CONSUMERS=3 PACK=1"},
+      {Precision::tf32, Layout::nn, kAligned, "BM=256 BN=64 CONSUMERS=1 SWAP=1 SPLIT=4"}};
   const Family& wgmma = family_named("wgmma");
   const DeviceSpec& gpu = catalog_gpu("h200");
   for (const auto& [precision, layout, less, settings] : kCases) {
