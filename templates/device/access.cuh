@@ -84,22 +84,23 @@ __device__ __forceinline__ void store_if(bool valid, T* target, const Vector<T, 
   }
 }
 
-// The same for numbers of fp32, which are no words here: ptxas would take the moves of a tile's sums to words for uses
-// between its multiplications on tensor cores, and serialise these.
+// The same for a tile's sums of tensor cores, which do not become words: ptxas would take the moves for uses between its
+// multiplications and serialise these, where they take rows from registers. Results of fp32, stored one by one so, leave
+// 4 % later.
 template <int N>
-__device__ __forceinline__ void store_if(bool valid, float* target, const Vector<float, N>& values) {
+__device__ __forceinline__ void store_sums_if(bool valid, float* target, const Vector<float, N>& sums) {
   const int predicate = valid;
-  if constexpr (N == 4) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.v4.b32 [%0], {%2, %3, %4, %5}; }" ::"l"(target),
-                 "r"(predicate), "f"(values.at[0]), "f"(values.at[1]), "f"(values.at[2]), "f"(values.at[3])
-                 : "memory");
-  } else if constexpr (N == 2) {
+  if constexpr (N == 2) {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.v2.b32 [%0], {%2, %3}; }" ::"l"(target),
-                 "r"(predicate), "f"(values.at[0]), "f"(values.at[1])
+                 "r"(predicate), "f"(sums.at[0]), "f"(sums.at[1])
                  : "memory");
   } else {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.b32 [%0], %2; }" ::"l"(target), "r"(predicate),
-                 "f"(values.at[0])
+                 "f"(sums.at[0])
                  : "memory");
   }
+}
+template <int N>
+__device__ __forceinline__ void store_sums_if(bool valid, int* target, const Vector<int, N>& sums) {
+  store_if(valid, target, sums);
 }

@@ -196,6 +196,7 @@ __device__ __forceinline__ void store_part(const Target& target, Accumulator* pa
     Vector<Accumulator, WIDTH> group;
 #pragma unroll
     for (int v = 0; v < WIDTH; ++v) group.at[v] = sums[e / SUMS][e % SUMS + v];
-    store_if(place.is_in_c(target, row0, column0), mine + static_cast<i64>(place.row) * target.n + place.column, group);
+    store_sums_if(place.is_in_c(target, row0, column0), mine + static_cast<i64>(place.row) * target.n + place.column,
+                  group);
   }
 }

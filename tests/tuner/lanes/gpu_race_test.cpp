@@ -35,7 +35,8 @@ class GpuRace : public test::GpuTest {
     return program;
   }
 
-  const Config kSlow{{{"TILE", 2}, {"UNROLL", 1}}};
+  /// Some three times as slow as the default: twelve rounds have ended when the time of a race is up.
+  const Config kSlow{{{"TILE", 4}, {"UNROLL", 1}}};
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 512, 512, 512);
   std::unique_ptr<Lane> lane_;
 };

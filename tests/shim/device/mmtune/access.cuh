@@ -12,3 +12,8 @@ template <int N, class T>
 inline void store_if(bool valid, T* target, const Vector<T, N>& values) {
   if (valid) *reinterpret_cast<Vector<T, N>*>(target) = values;
 }
+
+template <int N, class T>
+inline void store_sums_if(bool valid, T* target, const Vector<T, N>& sums) {
+  store_if(valid, target, sums);
+}
