@@ -51,6 +51,9 @@ constexpr NumberSource kFiveMinutes{NumberOrigin::fitted,
 constexpr NumberSource kRaces{NumberOrigin::fitted,
                               "4465 raced times and 991 of audits, of 16 and 8 bits on H200s: "
                               "docs/lab/2026-11-28-power.md"};
+constexpr NumberSource kTails{NumberOrigin::fitted,
+                              "29248 times of 16 and 8 bits on H200s: "
+                              "docs/lab/2026-11-29-tails.md#what-the-model-expects-of-them"};
 constexpr NumberSource kFetches{NumberOrigin::fitted,
                                 "11200 times of 16 and 8 bits on an H200: "
                                 "docs/lab/2026-11-24-model.md#fitted-to-fetches-of-128-bytes"};

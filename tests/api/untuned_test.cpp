@@ -68,7 +68,8 @@ TEST(Untuned, OfWhatIsProvenNearByTheModelChooses) {
   const DeviceSpec device = catalog_gpu("h100");
   const Family& family = family_named("wgmma");
   int others = 0;  // the number of sizes at which another than what is proven for the nearest problem is taken
-  for (const auto& [m, n, k] : {std::array{16, 37888, 3584}, {48, 5120, 6400}, {24, 12800, 5120}}) {
+  for (const auto& [m, n, k] :
+       {std::array{16, 37888, 3584}, {48, 5120, 6400}, {24, 12800, 5120}, {40, 6144, 4096}, {56, 9216, 2048}}) {
     const Problem problem = packed_problem(Precision::bf16, Layout::nt, m, n, k);
     const auto choice = untuned_choice(problem, device);
     ASSERT_TRUE(choice);
