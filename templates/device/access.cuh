@@ -84,11 +84,16 @@ __device__ __forceinline__ void store_if(bool valid, T* target, const Vector<T, 
   }
 }
 
-// The same for a tile's sums of tensor cores, which do not become words: ptxas would take the moves for uses between its
-// multiplications and serialise these, where they take rows from registers. Results of fp32, stored one by one so, leave
-// 4 % later.
+// The same for a tile's sums of tensor cores.
+template <int N, class T>
+__device__ __forceinline__ void store_sums_if(bool valid, T* target, const Vector<T, N>& sums) {
+  store_if(valid, target, sums);
+}
+// Those of fp32 do not become words: ptxas would take the moves for uses between its multiplications and serialise these,
+// where they take rows from registers. Results of fp32, stored one by one so, leave 4 % later.
 template <int N>
 __device__ __forceinline__ void store_sums_if(bool valid, float* target, const Vector<float, N>& sums) {
+  static_assert(N == 1 || N == 2, "two neighbours are the most that are stored at once");
   const int predicate = valid;
   if constexpr (N == 2) {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.v2.b32 [%0], {%2, %3}; }" ::"l"(target),
@@ -99,8 +104,4 @@ __device__ __forceinline__ void store_sums_if(bool valid, float* target, const V
                  "f"(sums.at[0])
                  : "memory");
   }
-}
-template <int N>
-__device__ __forceinline__ void store_sums_if(bool valid, int* target, const Vector<int, N>& sums) {
-  store_if(valid, target, sums);
 }

@@ -299,7 +299,8 @@ TEST_F(CompileLargestTiles, SpillNothing) {
       {Precision::fp16_fp32, Layout::nt, kAligned, "BM=192 BN=224 CONSUMERS=3"},
       {Precision::bf16, Layout::nt, kOdd, "BM=256 BN=192 PACK=1"},
       {Precision::bf16, Layout::nt, kOdd, "BM=192 BN=216 CONSUMERS=3 PACK=1"},
-      {Precision::tf32, Layout::nn, kAligned, "BM=256 BN=64 CONSUMERS=1 SWAP=1 SPLIT=4"}};
+      {Precision::tf32, Layout::nn, kAligned, "BM=256 BN=64 CONSUMERS=1 SWAP=1 SPLIT=4"},
+      {Precision::int8, Layout::nt, kAligned, "BM=128 BN=192 SPLIT=4"}};
   const Family& wgmma = family_named("wgmma");
   const DeviceSpec& gpu = catalog_gpu("h200");
   for (const auto& [precision, layout, less, settings] : kCases) {
