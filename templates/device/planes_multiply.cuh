@@ -283,11 +283,11 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
       store_part(target, partial, sums, row, column, extents.part(turn));
     } else {
       if (unfinished) finish<Role::COLUMNS>(target, alpha, beta, shared.c[consumer], sums, row, column);
+      const auto buffer_of = [&](int) { return free_buffer(shared.c[consumer], buffer); };
       if constexpr (SWAP == 1) {
-        const auto buffer_of = [&](int) { return free_buffer(shared.c[consumer], buffer); };
         store_columns<Role::COLUMNS>(target, buffer_of, sums, row, column);
       } else {
-        store_rows<Role::COLUMNS>(target, shared.c[consumer], sums, row, column, buffer);
+        store_rows<Role::COLUMNS>(target, buffer_of, sums, row, column);
       }
     }
   });

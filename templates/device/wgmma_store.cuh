@@ -81,16 +81,16 @@ __device__ __forceinline__ unsigned char* free_buffer(unsigned char (&buffers)[B
   return buffer;
 }
 
-// SWAP = 0: every warp stores its 16 rows of each slice by itself. `buffer` is the one that is free first.
-template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void store_rows(const Target& target, unsigned char (&buffers)[BUFFERS][BYTES],
-                                           const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
-                                           int& buffer) {
+// SWAP = 0: every warp stores its 16 rows of each slice by itself. buffer_of(number) is where the slice of that number
+// may be written.
+template <int COLUMNS, class BufferOf, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void store_rows(const Target& target, const BufferOf& buffer_of,
+                                           const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
   const int warp = threadIdx.x % WARPGROUP / WARP;
 #pragma unroll
   for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
     const Slice<COLUMNS> slice(number);
-    unsigned char* const lines = free_buffer(buffers, buffer) + warp * (16 * LINE);
+    unsigned char* const lines = buffer_of(number) + warp * (16 * LINE);
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
@@ -109,7 +109,6 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
 }
 
 // SWAP = 1: the four warps of a fragment have 16 columns each of the lines of a slice, or of two lines side by side.
-// buffer_of(number) is where the slice of that number may be written.
 template <int COLUMNS, class BufferOf, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_columns(const Target& target, const BufferOf& buffer_of,
                                               const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {

@@ -95,17 +95,17 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
       store_part(call.target, call.partial, sums, row, column, work.part);
     } else {
       if (unfinished) finish<Role::COLUMNS>(call.target, call.alpha, call.beta, shared.c[consumer], sums, row, column);
+      const auto buffer_of = [&](int slice) {
+        return LEAVES_THROUGH_STAGES && !walk.more()
+                   ? shared.b[slice % STAGES] + (first_row + slice / STAGES * 64) * LINE
+                   : free_buffer(shared.c[consumer], buffer);
+      };
       if constexpr (STORES_EACH) {
         store_each<FRAGMENTS * SUMS>(call.target, sums, 0, row, column);
       } else if constexpr (SWAP == 1) {
-        const auto buffer_of = [&](int slice) {
-          return LEAVES_THROUGH_STAGES && !walk.more()
-                     ? shared.b[slice % STAGES] + (first_row + slice / STAGES * 64) * LINE
-                     : free_buffer(shared.c[consumer], buffer);
-        };
         store_columns<Role::COLUMNS>(call.target, buffer_of, sums, row, column);
       } else {
-        store_rows<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
+        store_rows<Role::COLUMNS>(call.target, buffer_of, sums, row, column);
       }
     }
     if (LATE && call.is_late && !walk.more()) launch_dependents();
