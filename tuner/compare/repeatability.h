@@ -11,7 +11,7 @@
 namespace mmtune {
 
 /// What several runs made of one size. The reference is the winner that most runs chose among those that the final race
-/// found equal to the fastest: as fast as it within 1 %, and not slower beyond doubt.
+/// found equal to the fastest: as fast as it, by is_as_fast().
 struct Repeats {
   int runs = 0;           ///< the runs that had a winner
   int same = 0;           ///< the runs whose winner is the reference

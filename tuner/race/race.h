@@ -98,7 +98,7 @@ class Race {
 std::vector<Placing> race_without_noise(const std::vector<double>& times_us);
 
 /// Times the leader's median beyond which a finalist wins no tie, even where noise hides the difference.
-inline constexpr double kWorthLess = 1.01;
+inline constexpr double kWorthLess = RaceRules{}.tie;
 
 /// Whether a finalist is as fast as the leader, as far as that is known and matters.
 bool is_as_fast(const Placing& placing);

@@ -226,6 +226,15 @@ TEST_F(ChooseWinner, IncumbentsStayUnlessTheyAreBeaten) {
   EXPECT_EQ(choose_winner(placings_, claims_), 1U);
 }
 
+TEST_F(ChooseWinner, MoreThanATieBehindNeighboursAreNotPreferred) {
+  placings_ = {placed(Standing::leader, 1), placed(Standing::undecided, 1.006)};
+  claims_ = plain_claims(2);
+  claims_[1].neighbour = 0;
+  EXPECT_EQ(choose_winner(placings_, claims_), 0U);
+  placings_[1] = placed(Standing::undecided, 1.004);
+  EXPECT_EQ(choose_winner(placings_, claims_), 1U);
+}
+
 TEST_F(ChooseWinner, NearestNeighboursGoBeforeFootprints) {
   for (Claim& claim : claims_) claim.footprint_bytes = 100;
   claims_[0].footprint_bytes = 50;

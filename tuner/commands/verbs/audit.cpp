@@ -54,19 +54,20 @@ class Programs {
 };
 
 /// The times by the model, for GPUs that are not there.
-AuditTimes predicted_times(const Problem& problem, const std::vector<Program>& programs, const DeviceSpec& device) {
-  AuditTimes times;
+std::vector<AuditTime> predicted_times(const Problem& problem, const std::vector<Program>& programs,
+                                       const DeviceSpec& device) {
+  std::vector<AuditTime> times;
   for (const Program& program : programs) {
-    times.us.push_back(predict(problem, program.plan, device, program.binary.registers).time_us);
+    times.push_back({predict(problem, program.plan, device, program.binary.registers).time_us});
   }
   return times;
 }
 
-AuditTimes measured_times(Bench& bench, const Problem& problem, const std::vector<Program>& programs) {
-  AuditTimes times;
+std::vector<AuditTime> measured_times(Bench& bench, const Problem& problem, const std::vector<Program>& programs) {
+  std::vector<AuditTime> times;
   for (const Comparison& comparison : bench.compare(problem, programs)) {
-    times.us.push_back(comparison.ours.timing.median_us);
-    if (comparison.best) times.cublas_us = comparison.theirs[*comparison.best]->timing.median_us;
+    AuditTime& time = times.emplace_back(AuditTime{comparison.ours.timing.median_us});
+    if (comparison.best) time.cublas_us = comparison.theirs[*comparison.best]->timing.median_us;
   }
   return times;
 }
