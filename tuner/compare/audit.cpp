@@ -63,11 +63,11 @@ std::vector<AuditRow> audit_size(const Problem& problem, std::uint64_t seed, con
     if (const auto program = program_of(choice)) add(name, to_string(choice.match), choice.expected_us, *program);
   }
   if (rows.empty()) return rows;
-  const std::vector<AuditTime> times = measure(problem, programs);
+  const AuditTimes times = measure(problem, programs);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].us = times[measured[i]].us;
-    rows[i].cublas_us = times[measured[i]].cublas_us;
-    if (tuned) rows[i].tuned_us = times[measured.front()].us;
+    rows[i].us = times.us[measured[i]];
+    rows[i].cublas_us = times.cublas_us;
+    if (tuned) rows[i].tuned_us = times.us[measured.front()];
   }
   return rows;
 }

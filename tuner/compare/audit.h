@@ -25,16 +25,15 @@ struct AuditRow {
   double expected_us = 0;
   double us = 0;
   std::optional<double> tuned_us = {};   ///< the time of the tuned kernel, where the size was tuned too
-  std::optional<double> cublas_us = {};  ///< the time of the faster of its entries, raced beside this kernel
+  std::optional<double> cublas_us = {};  ///< the time of the faster of its entries
 };
 
-/// What a kernel takes for a problem, and the other implementation beside it; the latter may be unknown.
-struct AuditTime {
-  double us = 0;
-  std::optional<double> cublas_us = {};
+/// What kernels take for a problem, in their order, and the other implementation; the latter may be unknown.
+struct AuditTimes {
+  std::vector<double> us;
+  std::optional<double> cublas_us;
 };
-/// The times of kernels, in their order.
-using AuditMeasure = std::function<std::vector<AuditTime>(const Problem&, const std::vector<Program>&)>;
+using AuditMeasure = std::function<AuditTimes(const Problem&, const std::vector<Program>&)>;
 
 /// The program of a choice; nothing if it is not stored.
 using ProgramOf = std::function<std::optional<Program>(const Choice&)>;

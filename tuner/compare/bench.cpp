@@ -88,30 +88,31 @@ RaceRules all_of(int rounds) {
   return rules;
 }
 
-/// What a race came to; its first side is ours.
+/// What a race came to; its first sides are ours.
 struct Raced {
   std::vector<std::vector<double>> samples_us;
   std::vector<Timing> timings;
   std::optional<double> power_w;
 };
 
-/// Compares the first side with the others.
-Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::size_t entries) {
+/// Compares side number `mine` with those from `first_theirs` on.
+Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::size_t mine, std::size_t first_theirs,
+                 std::size_t entries) {
   Comparison comparison;
-  const Timing& ours = raced.timings.front();
-  comparison.ours = {ours, sides.front().error};
+  comparison.ours = {raced.timings[mine], sides[mine].error};
   comparison.theirs.resize(entries);
-  if (ours.sm_clock_mhz > 0) comparison.sm_clock_mhz = ours.sm_clock_mhz;
+  const double clock = raced.timings[mine].sm_clock_mhz;
+  if (clock > 0) comparison.sm_clock_mhz = clock;
   comparison.power_w = raced.power_w;
-  comparison.throttle = ours.throttle;
+  comparison.throttle = raced.timings[mine].throttle;
   std::optional<std::size_t> fastest;
-  for (std::size_t i = 1; i < sides.size(); ++i) {
+  for (std::size_t i = first_theirs; i < sides.size(); ++i) {
     comparison.theirs[sides[i].entry] = Comparison::Side{raced.timings[i], sides[i].error};
     if (!fastest || raced.timings[i].median_us < raced.timings[*fastest].median_us) fastest = i;
   }
   if (fastest) {
     comparison.best = sides[*fastest].entry;
-    comparison.ratio = ratio_of(raced.samples_us[*fastest], raced.samples_us.front());
+    comparison.ratio = ratio_of(raced.samples_us[*fastest], raced.samples_us[mine]);
   }
   return comparison;
 }
@@ -161,22 +162,21 @@ std::vector<Comparison> Bench::compare(const Problem& problem, std::span<const P
       throw Error(fmt::format("our kernel is wrong: {}: {}", to_string(verdict.outcome), verdict.note));
     }
   }
-  std::vector<RacingCall> mine;  // All checks come before: the workspace that calls share has grown to its size.
+  std::vector<RacingCall> sides;  // All checks come before: the workspace that calls share has grown to its size.
   for (std::size_t i = 0; i < ours.size(); ++i) {
-    mine.push_back(enter(testbed_, testbed_.call_of(kernels[i], ours[i].plan), "mmtune"));
+    sides.push_back(enter(testbed_, testbed_.call_of(kernels[i], ours[i].plan), "mmtune"));
   }
   const auto entries = opponent_.prepare(problem);
-  std::vector<RacingCall> sides(1, mine.front());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (auto side = select(testbed_, entries[i], opponent_.entries()[i])) {
       side->entry = i;
       sides.push_back(std::move(*side));
     }
   }
+  const Raced raced = race(testbed_, nvml_, sides, rounds_);
   std::vector<Comparison> comparisons;
-  for (const RacingCall& each : mine) {
-    sides.front() = each;
-    comparisons.push_back(judge(sides, race(testbed_, nvml_, sides, rounds_), entries.size()));
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    comparisons.push_back(judge(sides, raced, i, ours.size(), entries.size()));
   }
   return comparisons;
 }

@@ -42,8 +42,7 @@ class Bench {
   /// races these against ours. Throws Error if a side computes something else, OutOfMemoryError, DeviceError.
   Comparison compare(const Problem& problem, const Program& ours) { return compare(problem, {&ours, 1}).front(); }
 
-  /// The same for several kernels of ours, in their order. Each has a race of its own: one that draws less power than
-  /// others would leave these a higher clock.
+  /// The same for several kernels of ours in one race, in their order.
   std::vector<Comparison> compare(const Problem& problem, std::span<const Program> ours);
 
  private:

@@ -13,13 +13,8 @@
 #include <sstream>
 
 #include "db/store.h"
-#include "runtime/base/template_files.h"
-#include "runtime/choose/dispatch.h"
-#include "templates/family/families.h"
-#include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/compare/audit.h"
 #include "tuner/cover/size_sample.h"
 #include "tuner/workers/gpu_lock.h"
 
@@ -247,37 +242,6 @@ TEST_F(CoverOfShares, TheEnvironmentNamesTheShare) {
                                           path("default.db"), MMTUNE_BINARY, kCover));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("share 2/4, by SLURM_ARRAY_TASK_ID 1 of 4: 2 of 6 problems; --shard none"));
-}
-
-TEST_F(CoverTest, AnAuditHoldsEachKernelAgainstWhatRanBesideIt) {
-  ASSERT_EQ(mmtune(std::string(kCover)).code, 0);
-  const DeviceSpec& device = catalog_gpu("h200");
-  Store stored = store();
-  const DispatchTable table(device, load_kernels(stored, device, template_files()));
-  const auto program_of = [](const Choice& choice) {
-    Program program;
-    program.candidate = {choice.family, choice.config};
-    program.binary.hash = choice.binary_hash;
-    return std::optional(program);
-  };
-  const auto measure = [](const Problem&, const std::vector<Program>& programs) {
-    std::vector<AuditTime> times;
-    for (std::size_t i = 0; i < programs.size(); ++i)
-      times.push_back({10.0 + static_cast<double>(i), 20.0 + static_cast<double>(i)});
-    return times;
-  };
-  Program tuned;
-  tuned.candidate = {find_family("naive"), {}};
-  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 200, 300);
-  const std::vector<AuditRow> rows = audit_size(problem, 1, table, program_of, tuned, measure);
-  ASSERT_GE(rows.size(), 3U);
-  EXPECT_EQ(rows[0].us, 10);
-  EXPECT_EQ(rows[0].cublas_us, 20);
-  for (const AuditRow& row : rows) {
-    EXPECT_EQ(row.cublas_us, row.us + 10);
-    EXPECT_EQ(row.tuned_us, 10);
-  }
-  EXPECT_GT(rows.back().us, 10);
 }
 
 TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {

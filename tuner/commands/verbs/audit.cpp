@@ -54,20 +54,19 @@ class Programs {
 };
 
 /// The times by the model, for GPUs that are not there.
-std::vector<AuditTime> predicted_times(const Problem& problem, const std::vector<Program>& programs,
-                                       const DeviceSpec& device) {
-  std::vector<AuditTime> times;
+AuditTimes predicted_times(const Problem& problem, const std::vector<Program>& programs, const DeviceSpec& device) {
+  AuditTimes times;
   for (const Program& program : programs) {
-    times.push_back({predict(problem, program.plan, device, program.binary.registers).time_us});
+    times.us.push_back(predict(problem, program.plan, device, program.binary.registers).time_us);
   }
   return times;
 }
 
-std::vector<AuditTime> measured_times(Bench& bench, const Problem& problem, const std::vector<Program>& programs) {
-  std::vector<AuditTime> times;
+AuditTimes measured_times(Bench& bench, const Problem& problem, const std::vector<Program>& programs) {
+  AuditTimes times;
   for (const Comparison& comparison : bench.compare(problem, programs)) {
-    AuditTime& time = times.emplace_back(AuditTime{comparison.ours.timing.median_us});
-    if (comparison.best) time.cublas_us = comparison.theirs[*comparison.best]->timing.median_us;
+    times.us.push_back(comparison.ours.timing.median_us);
+    if (comparison.best) times.cublas_us = comparison.theirs[*comparison.best]->timing.median_us;
   }
   return times;
 }
