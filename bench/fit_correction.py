@@ -15,8 +15,9 @@ kernels of one size, and leave the level of sizes to the model. Their mean errs 
 they leave, boosted trees learn: those know thresholds, such as the blocks that fill the GPU once. All nodes of a level
 ask the same, so that a tree is a table.
 
-Of --raced trials, those count whose clock was held down. Other trees learn from them how much longer than
-the mean of a size's a trial takes beside all that is expected of it.
+Of --raced trials, those count whose clock was held down, and all of what `mmtune audit --format csv` wrote: kernels of
+a size have one clock there. Other trees learn from them how much longer than the mean of a size's a trial takes beside
+all that is expected of it.
 """
 import argparse
 import io
@@ -44,7 +45,7 @@ MOST = 0.5           # the largest difference from the mean that is learnt, as a
 LEAST = 3            # sizes with fewer trials near the fastest count for nothing
 SCALE = 20           # the network's results are near 1
 TREES, LEVELS = 200, 6               # the trees, and the questions that each asks
-POWER_TREES, POWER_LEVELS = 100, 5   # those of calls under the power limit
+POWER_TREES, POWER_LEVELS = 200, 6   # those of calls under the power limit
 RATE = 0.15          # the part of what is left that a tree takes on
 SHARE = 0.5          # the part of the inputs that a tree may ask for, at random
 BINS = 63            # thresholds of an input
@@ -59,6 +60,7 @@ FEW = 1e9            # operations of a call that takes so short that what L2 fet
 WIDENED = "2026-11-29"           # the day on which these tiles in nn got lines of 128 instead of 64 bytes
 WIDENED_TILES = r"BN=(?:160|224) "
 SOONER = "2026-11-29T17"         # From then on results of SWAP=1 and of unaligned C leave sooner.
+AUDITED = {"outcome": "ok", "source": "measured", "created": SOONER, "sm_clock_mhz": "1500"}  # what audits leave out
 
 
 def read(mmtune, path, are_long=False):
@@ -67,6 +69,9 @@ def read(mmtune, path, are_long=False):
     with lzma.open(path, "rt") if path.endswith(".xz") else open(path) as opened:
         lines = [line for line in opened if not line.startswith("#")]
     trials = pd.read_csv(io.StringIO("".join(lines)), dtype=str, keep_default_na=False)
+    if "policy" in trials:  # An audit has a row for each policy that chose a kernel.
+        trials = trials.rename(columns={"us": "median_us"}).assign(**AUDITED)
+        trials = trials.drop_duplicates(["precision", "layout", "m", "n", "k", "config"])
     operations = 2 * trials[["m", "n", "k"]].astype(float).prod(axis=1)
     is_today = trials.config.str.contains("FETCH=") | (operations < FEW)
     # What former kernels could do besides is not known any more.

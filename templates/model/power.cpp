@@ -20,9 +20,9 @@ constexpr double kHeavy_us = 10;
 // times (docs/lab/2026-11-23-search.md).
 constexpr double kHeavyIntensity = 300;
 
-// The time at the peak of the tensor cores from which plans differ in what the limit costs them (the audits of
-// docs/lab/2026-11-28-power.md).
-constexpr double kTellingPeak_us = 8;
+// The time at the peak of the tensor cores from which plans differ in what the limit costs them
+// (docs/lab/2026-11-29-rivals.md).
+constexpr double kTellingPeak_us = 5;
 
 bool multiplies_much(const Problem& problem) {
   const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
