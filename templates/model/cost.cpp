@@ -352,12 +352,14 @@ TimeBound predict_us(const Problem& problem, const PlanCost& cost, std::int64_t 
   double time_us = analytic.time_us;
   if (is_limited) time_us *= power_factor(analytic.shares, device);
   if (!is_corrected) return {time_us};
-  const double least_us = kLeastCorrection * (is_limited ? kLeastOfTrees : 1) * time_us;
+  const double least_power = is_limited ? kLeastOfTrees : 1;  // the least that power_correction() may say
+  const double least_us = kLeastCorrection * least_power * time_us;
   if (least_us >= limit_us) return {least_us, false};
   const CorrectionInputs inputs = correction_inputs(problem, cost, analytic);
+  const auto [factor, is_exact] = correction(inputs, limit_us / (least_power * time_us));
+  if (!is_exact) return {factor * least_power * time_us, false};
   if (is_limited) time_us *= power_correction(inputs);
-  const auto [factor, is_exact] = correction(inputs, limit_us / time_us);
-  return {factor * time_us, is_exact};
+  return {factor * time_us};
 }
 
 // Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what
