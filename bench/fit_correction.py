@@ -60,7 +60,9 @@ FEW = 1e9            # operations of a call that takes so short that what L2 fet
 WIDENED = "2026-11-29"           # the day on which these tiles in nn got lines of 128 instead of 64 bytes
 WIDENED_TILES = r"BN=(?:160|224) "
 SOONER = "2026-11-29T17"         # From then on results of SWAP=1 and of unaligned C leave sooner.
-AUDITED = {"outcome": "ok", "source": "measured", "created": SOONER, "sm_clock_mhz": "1500"}  # what audits leave out
+# What audits leave out, with any clock that is held down.
+AUDITED = {"outcome": "ok", "source": "measured", "created": SOONER, "sm_clock_mhz": "1500"}
+KEY = ["precision", "layout", "m", "n", "k", "config"]  # what tells trials of a GPU model apart
 
 
 def read(mmtune, path, are_long=False):
@@ -71,13 +73,13 @@ def read(mmtune, path, are_long=False):
     trials = pd.read_csv(io.StringIO("".join(lines)), dtype=str, keep_default_na=False)
     if "policy" in trials:  # An audit has a row for each policy that chose a kernel.
         trials = trials.rename(columns={"us": "median_us"}).assign(**AUDITED)
-        trials = trials.drop_duplicates(["precision", "layout", "m", "n", "k", "config"])
+        trials = trials.drop_duplicates(KEY)
     operations = 2 * trials[["m", "n", "k"]].astype(float).prod(axis=1)
     is_today = trials.config.str.contains("FETCH=") | (operations < FEW)
     # What former kernels could do besides is not known any more.
     is_narrow = (trials.layout == "nn") & (trials.created < WIDENED) & trials.config.str.contains(WIDENED_TILES)
-    is_aligned = trials.n.astype(int) % 8 == 0  # All results that a correction is for have 16 bits.
-    is_slower = (trials.created < SOONER) & (trials.config.str.contains("SWAP=1") | ~is_aligned)
+    is_unaligned = trials.n.astype(int) % 8 > 0  # All results that a correction is for have 16 bits.
+    is_slower = (trials.created < SOONER) & (trials.config.str.contains("SWAP=1") | is_unaligned)
     is_former = is_narrow | (is_slower & (not are_long)) | trials.config.str.contains("STREAM=1")
     trials = trials[(trials.family == "wgmma") & is_today & ~is_former]
     if trials.empty:
@@ -93,10 +95,9 @@ def read(mmtune, path, are_long=False):
     table["size"] = device + table.precision + table.layout + table["shape"]
     if "sm_clock_mhz" not in trials:  # Trials told no clock until 2026-11-29.
         return table.assign(sm_clock_mhz=np.nan)
-    key = ["precision", "layout", "m", "n", "k", "config"]
     clocks = trials[trials.outcome == "ok"].astype({"m": int, "n": int, "k": int})
     clocks["sm_clock_mhz"] = pd.to_numeric(clocks.sm_clock_mhz, errors="coerce")
-    return table.merge(clocks[[*key, "sm_clock_mhz"]], on=key)
+    return table.merge(clocks[[*KEY, "sm_clock_mhz"]], on=KEY)
 
 
 def is_held_down(trials):
