@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kWorthTrying = 1.5;  // A kernel that is expected to take so many times as long is no alternative.
 constexpr double kSurer = 1.03;       // Another SPLIT than that of the nearest size must be faster by so much.
+constexpr double kInPairs = 1.1;      // A kernel whose blocks may lie in pairs must be faster by so much.
 
 }  // namespace
 
@@ -122,7 +123,9 @@ class DispatchTable::Weighing {
     const Variant& variant = table_.variants_[number];
     const double model = modelled.time.us / static_cast<double>(products_);
     const double expected = model * around_.factor(variant.measured_as);
-    const double caution = around_.caution(variant.number);
+    const KernelModel& kernel = group_.models[variant.model];
+    const bool may_lie_in_pairs = kernel.may_lie_in_pairs(problem_, table_.device_, products_);
+    const double caution = around_.caution(variant.number) * (may_lie_in_pairs ? kInPairs : 1);
     return {number, modelled.parts, expected, policy_ == Policy::model ? model : expected * caution,
             !modelled.time.is_exact};
   }

@@ -110,6 +110,19 @@ bool KernelModel::fills_clusters(const Problem& problem) const {
          problem.n > std::int64_t{cost_.tile_n} * (cost_.cluster_n / 2);
 }
 
+// The limits are of 413 sizes: docs/lab/2026-11-30-pairs.md. Where the launch says the parts, reduce() is what comes
+// next.
+bool KernelModel::may_lie_in_pairs(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
+  constexpr double kNearlyAll = 0.75;     // of the SMs
+  constexpr std::int64_t kFewRows = 64;   // or columns
+  constexpr std::int64_t kFewSteps = 16;  // of tile_k
+  if (cost_.fetch != Fetch::accelerator || cost_.blocks_per_sm < 2 || splits_at_launch_) return false;
+  if (std::min(problem.m, problem.n) <= kFewRows) return false;
+  if (ceil_div(problem.k, cost_.tile_k * cost_.split_k) <= kFewSteps) return false;
+  const std::int64_t blocks = tiles_of_c(problem, cost_.tile_m, cost_.tile_n) * cost_.split_k * products;
+  return blocks <= device.sm_count && static_cast<double>(blocks) > kNearlyAll * device.sm_count;
+}
+
 // What a workspace has for results are their parts.
 double KernelModel::workspace_bytes(const Problem& problem, int parts) const {
   const PrecisionTraits& types = traits(problem.precision);

@@ -152,5 +152,24 @@ TEST(DispatchSplitOfTensorCores, TheFastestIsChosenAndAlternativesComeInOrder) {
   }
 }
 
+TEST(DispatchOfTensorCores, AKernelWhoseBlocksMayLieInPairsHasToBeFasterByFar) {
+  const DeviceSpec device = catalog_gpu("h200");
+  const Family& family = family_named("wgmma");
+  const Problem tuned = packed_problem(Precision::bf16, Layout::nn, 176, 704, 4608);
+  const Problem asked = packed_problem(Precision::bf16, Layout::nn, 176, 704, 4704);
+  const auto stored = [&](const std::string& settings, double us) {
+    const Config config = family.with_defaults(
+        Config::parse("BM=32 BN=64 CONSUMERS=1 SWAP=1 GROUP=1 SPLIT=2 REDUCE=1 " + settings), tuned);
+    return Entry{tuned, std::make_shared<const StoredKernel>(StoredKernel{&family, config, settings, 0}), us, true};
+  };
+  const auto min_blocks_where = [&](double of_pairs_us) {
+    const DispatchTable table{device,
+                              {{stored("MIN_BLOCKS=1", 10), stored("MIN_BLOCKS=2", of_pairs_us)}, {}, {}, {}, 0}};
+    return *table.choose(asked).config.find("MIN_BLOCKS");
+  };
+  EXPECT_EQ(min_blocks_where(10), 1) << "8 % faster";
+  EXPECT_EQ(min_blocks_where(7), 2) << "22 % faster";
+}
+
 }  // namespace
 }  // namespace mmtune

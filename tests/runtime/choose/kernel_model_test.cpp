@@ -44,6 +44,29 @@ TEST(KernelModel, SaysWhatThePlanOfTheSizeWouldSay) {
   }
 }
 
+TEST(KernelModel, BlocksMayLieInPairsWhereTheyAreNearlyAsManyAsSms) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  const Family& family = family_named("wgmma");
+  const Problem rendered = packed_problem(Precision::bf16, Layout::nn, 1024, 1024, 1024);
+  const auto may_lie_in_pairs = [&](const char* settings, std::int64_t m, std::int64_t n, std::int64_t k,
+                                    std::int64_t products = 1) {
+    const Config config = family.with_defaults(
+        Config::parse(fmt::format("CONSUMERS=1 SWAP=1 GROUP=1 BM=32 BN=64 {}", settings)), rendered);
+    const KernelModel model(family, config, rendered, device, 96);
+    return model.may_lie_in_pairs(packed_problem(Precision::bf16, Layout::nn, m, n, k), device, products);
+  };
+  const char* const beside = "MIN_BLOCKS=2 SPLIT=2 REDUCE=1";
+  EXPECT_TRUE(may_lie_in_pairs(beside, 176, 704, 4704)) << "132 blocks";
+  EXPECT_TRUE(may_lie_in_pairs("MIN_BLOCKS=2", 352, 704, 4704)) << "121 blocks";
+  EXPECT_FALSE(may_lie_in_pairs(beside, 176, 768, 4704)) << "144 blocks";
+  EXPECT_FALSE(may_lie_in_pairs(beside, 176, 512, 4704)) << "96 blocks";
+  EXPECT_FALSE(may_lie_in_pairs(beside, 176, 704, 4704, 2)) << "two products of 132 blocks";
+  EXPECT_FALSE(may_lie_in_pairs(beside, 64, 2048, 4704)) << "few rows";
+  EXPECT_FALSE(may_lie_in_pairs(beside, 176, 704, 2048)) << "16 steps for each part";
+  EXPECT_FALSE(may_lie_in_pairs("MIN_BLOCKS=1 SPLIT=2 REDUCE=1", 176, 704, 4704)) << "one block an SM";
+  EXPECT_FALSE(may_lie_in_pairs("MIN_BLOCKS=2 SPLIT=2", 176, 704, 4704)) << "parts that the launch says";
+}
+
 TEST(KernelModel, ABoundIsNeverMoreThanTheTimeAndSeldomMuchLess) {
   const DeviceSpec& device = catalog_gpu("h200");
   int all = 0;
