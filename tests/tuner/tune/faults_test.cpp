@@ -14,6 +14,8 @@ namespace {
 using testing::Contains;
 using testing::Gt;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class Faults : public FaultsTest {};
