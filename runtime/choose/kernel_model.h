@@ -45,8 +45,7 @@ class KernelModel {
   bool fills_clusters(const Problem& problem) const;
 
   /// Whether blocks may lie in pairs on some SMs while others have none, and that would cost: one would keep an SM's
-  /// tensor cores busy, two fit, and they are nearly as many as SMs, with more than few rows, columns and steps along
-  /// k.
+  /// tensor cores busy, two fit, they are nearly as many as SMs, and the call is not is_short().
   bool may_lie_in_pairs(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
 
   /// Whether the launch says how many blocks share a tile's k.

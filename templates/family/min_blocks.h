@@ -1,6 +1,7 @@
 // What the families have in common whose parameter MIN_BLOCKS says how many blocks an SM should hold at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "templates/family/family.h"
@@ -26,6 +27,14 @@ inline void min_blocks_rules(Rules& rules, int need, int threads, const Param& m
   rules.must(need * threads * min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
   rules.worth(min_blocks == 4 || need * threads * 2 * (min_blocks + 1) > device.max_registers_per_sm,
               "MIN_BLOCKS uses at least half of the registers");
+}
+
+/// Whether a call is so short that blocks of the next one should begin beside its own where an SM holds two that the
+/// accelerator feeds: C has few rows or columns, or a block takes few `steps` along k.
+inline bool is_short(const Problem& problem, std::int64_t steps) {
+  constexpr std::int64_t kFewRows = 64;
+  constexpr std::int64_t kFewSteps = 16;
+  return std::min(problem.m, problem.n) <= kFewRows || steps <= kFewSteps;
 }
 
 }  // namespace mmtune

@@ -6,6 +6,7 @@
 
 #include "templates/families/wgmma/shape.h"
 #include "templates/family/family.h"
+#include "templates/family/min_blocks.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stored_boxes.h"
 
@@ -14,7 +15,6 @@ namespace mmtune::wgmma_shape {
 inline constexpr int kLeastStages = 3;  ///< the fewest with which fetching and multiplying overlap
 inline constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are walked together, but one
 inline constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
-inline constexpr int kFewSteps = 16;    ///< the steps of a call so short that the next one should begin beside it
 inline constexpr int kManySteps = 32;   ///< the steps of a call that may gain where the next one begins late
 inline constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
 inline constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
@@ -96,8 +96,7 @@ inline void size_rules(const Problem& problem, const Params& p, const DeviceSpec
   rules.worth(p.split == 1 || steps >= 2 * p.split, "every part has at least two steps");
   split_rule(rules, p.split, tiles, device.sm_count);
   rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
-  const bool is_short = std::min(problem.m, problem.n) <= kFragment || steps <= kFewSteps * p.split;
-  rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short,
+  rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short(problem, ceil_div(steps, p.split)),
               "blocks share an SM where they outnumber SMs, or where products are short");
   // Measured: docs/lab/2026-11-28-fetches.md.
   const std::int64_t longer = std::max(problem.m, problem.n) * problem.k * traits(problem.precision).a.bytes;

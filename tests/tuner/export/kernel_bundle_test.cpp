@@ -15,15 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A program that loads the pretended driver needs the sanitizers that this one was built with.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::string_view kSanitizers = "-fsanitize=address,undefined";
-#elif defined(__SANITIZE_THREAD__)
-constexpr std::string_view kSanitizers = "-fsanitize=thread";
-#else
-constexpr std::string_view kSanitizers = "";
-#endif
-
 class KernelBundle : public Cli {
  protected:
   /// A decision for a program that runs every size.
@@ -44,8 +35,8 @@ class KernelBundle : public Cli {
     std::ofstream(path("main.cpp")) << program;
     const Result compiled = shell(fmt::format(
         "'{}' -std=c++17 -Wall -Wextra -Werror {} '-I{}' -isystem '{}' '{}' -o '{}' '{}/libcuda.so' '-Wl,-rpath,{}'",
-        MMTUNE_SHIM_COMPILER, kSanitizers, path("gemm"), MMTUNE_CUDA_INCLUDE_FOLDER, path("main.cpp"), path("program"),
-        MMTUNE_FAKE_CUDA_FOLDER, MMTUNE_FAKE_CUDA_FOLDER));
+        MMTUNE_SHIM_COMPILER, MMTUNE_SANITIZER_FLAG, path("gemm"), MMTUNE_CUDA_INCLUDE_FOLDER, path("main.cpp"),
+        path("program"), MMTUNE_FAKE_CUDA_FOLDER, MMTUNE_FAKE_CUDA_FOLDER));
     ASSERT_EQ(compiled.code, 0) << compiled.err;
     const Result ran = shell(fmt::format("'{}' '{}'", path("program"), path("gemm")));
     EXPECT_EQ(ran.code, 0) << ran.err;
