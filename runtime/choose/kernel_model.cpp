@@ -111,13 +111,11 @@ bool KernelModel::fills_clusters(const Problem& problem) const {
          problem.n > std::int64_t{cost_.tile_n} * (cost_.cluster_n / 2);
 }
 
-// Measured at 413 sizes: docs/lab/2026-11-30-pairs.md. Where the launch says the parts, reduce() is what comes next.
+// Where the launch says the parts, reduce() is what comes next.
 bool KernelModel::may_lie_in_pairs(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
-  constexpr double kNearlyAll = 0.75;  // of the SMs
   if (cost_.fetch != Fetch::accelerator || cost_.blocks_per_sm < 2 || splits_at_launch_) return false;
-  if (is_short(problem, ceil_div(problem.k, cost_.tile_k * cost_.split_k))) return false;
   const std::int64_t blocks = tiles_of_c(problem, cost_.tile_m, cost_.tile_n) * cost_.split_k * products;
-  return blocks <= device.sm_count && static_cast<double>(blocks) > kNearlyAll * device.sm_count;
+  return mmtune::may_lie_in_pairs(problem, blocks, ceil_div(problem.k, cost_.tile_k * cost_.split_k), device);
 }
 
 // What a workspace has for results are their parts.

@@ -44,8 +44,8 @@ class KernelModel {
   /// Whether more than half of a cluster's blocks along m have a tile of C, and along n.
   bool fills_clusters(const Problem& problem) const;
 
-  /// Whether blocks may lie in pairs on some SMs while others have none, and that would cost: one would keep an SM's
-  /// tensor cores busy, two fit, they are nearly as many as SMs, and the call is not is_short().
+  /// Whether blocks may lie in pairs on some SMs while others have none, as may_lie_in_pairs() in
+  /// templates/family/min_blocks.h says.
   bool may_lie_in_pairs(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
 
   /// Whether the launch says how many blocks share a tile's k.

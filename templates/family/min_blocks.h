@@ -29,12 +29,17 @@ inline void min_blocks_rules(Rules& rules, int need, int threads, const Param& m
               "MIN_BLOCKS uses at least half of the registers");
 }
 
-/// Whether a call is so short that blocks of the next one should begin beside its own where an SM holds two that the
-/// accelerator feeds: C has few rows or columns, or a block takes few `steps` along k.
-inline bool is_short(const Problem& problem, std::int64_t steps) {
+/// Whether `blocks` blocks with so many `steps` along k, of which an SM holds two and one would keep its tensor cores
+/// busy, may lie in pairs on some SMs while others have none, and that would cost: they are nearly as many as SMs, and
+/// the call is not so short, by few rows or columns of C or few steps, that those of the next one should begin beside
+/// them. Measured: docs/lab/2026-11-30-pairs.md.
+inline bool may_lie_in_pairs(const Problem& problem, std::int64_t blocks, std::int64_t steps,
+                             const DeviceSpec& device) {
   constexpr std::int64_t kFewRows = 64;
   constexpr std::int64_t kFewSteps = 16;
-  return std::min(problem.m, problem.n) <= kFewRows || steps <= kFewSteps;
+  constexpr double kNearlyAll = 0.75;  // of the SMs
+  if (std::min(problem.m, problem.n) <= kFewRows || steps <= kFewSteps) return false;
+  return blocks <= device.sm_count && static_cast<double>(blocks) > kNearlyAll * device.sm_count;
 }
 
 }  // namespace mmtune

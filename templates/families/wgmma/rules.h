@@ -17,6 +17,7 @@ inline constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are w
 inline constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
 inline constexpr int kManySteps = 32;   ///< the steps of a call that may gain where the next one begins late
 inline constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
+inline constexpr int kMoreSums = 208;   ///< the same where blocks share nothing and store boxes (ptxas, CUDA 13.0)
 inline constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
 
 /// Whether the results of a low tile leave as whole boxes, or not through a buffer at all: those of a part of k, and of
@@ -47,12 +48,13 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
   const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;
   rules.must(p.min_blocks == 1 || (p.consumers < 3 && p.pingpong == 0),
              "blocks that share an SM have at most two consumers, without PINGPONG");
-  const int most = p.consumers == 3                        ? (promotes(problem) ? 96 : 112)
-                   : p.min_blocks == 2 && p.consumers == 2 ? 48
-                   : p.min_blocks == 2                     ? 128
-                   : is_turned                             ? (stores_boxes(problem) ? 160 : 152)
-                   : takes_turns                           ? 160
-                                                           : kMostSums;
+  const int most = p.consumers == 3                           ? (promotes(problem) ? 96 : 112)
+                   : p.min_blocks == 2 && p.consumers == 2    ? 48
+                   : p.min_blocks == 2                        ? 128
+                   : is_turned                                ? (stores_boxes(problem) ? 160 : 152)
+                   : takes_turns                              ? 160
+                   : cluster(p) == 1 && stores_boxes(problem) ? kMoreSums
+                                                              : kMostSums;
   rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
   rules.must(p.min_blocks == 1 || has_one_instruction(p, device),
              "blocks that share an SM begin with registers for an instruction");
@@ -82,6 +84,8 @@ inline void size_rules(const Problem& problem, const Params& p, const DeviceSpec
   rules.worth(p.bn >= kFragment || problem.n <= 2 * p.bn || tiles_of_c(problem, p.bm, p.bn) <= device.sm_count,
               "tiles of few columns are for few columns of C, or few tiles");
   rules.worth(p.consumers > 1 || sums(p) <= 96, "one consumer is for small tiles");
+  // Measured: docs/lab/2026-11-30-one-wave.md.
+  rules.worth(sum_registers(problem, p) <= kMostSums || tiles <= device.sm_count, "the largest tiles are for one wave");
   rules.worth(p.cluster_m == 1 || problem.m > p.bm * (p.cluster_m / 2), "clusters have a tile for every block");
   rules.worth(p.cluster_n == 1 || problem.n > p.bn * (p.cluster_n / 2), "clusters have a tile for every block");
   rules.worth(cluster(p) <= 8, "clusters have at most eight blocks");
@@ -96,8 +100,8 @@ inline void size_rules(const Problem& problem, const Params& p, const DeviceSpec
   rules.worth(p.split == 1 || steps >= 2 * p.split, "every part has at least two steps");
   split_rule(rules, p.split, tiles, device.sm_count);
   rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
-  rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short(problem, ceil_div(steps, p.split)),
-              "blocks share an SM where they outnumber SMs, or where products are short");
+  rules.worth(p.min_blocks == 1 || !may_lie_in_pairs(problem, tiles * p.split, ceil_div(steps, p.split), device),
+              "blocks share an SM where they do not lie in pairs, or where products are short");
   // Measured: docs/lab/2026-11-28-fetches.md.
   const std::int64_t longer = std::max(problem.m, problem.n) * problem.k * traits(problem.precision).a.bytes;
   rules.worth(p.fetch == kLine || (std::min(problem.m, problem.n) <= kFragment && longer > device.l2_bytes),

@@ -114,6 +114,33 @@ TEST(Wgmma, LetsTheNextCallInAtItsBeginningWhereThatFindsAnSmForEveryBlock) {
   EXPECT_EQ(said("is_late", 64, 4096, 4096, "BM=64 BN=64 CONSUMERS=1 LATE=1"), 1);
 }
 
+/// Whether a search on an H200, with 132 SMs, tries the configuration with these settings for bf16 `nn`.
+bool is_searched(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view settings) {
+  const Problem problem = packed_problem(Precision::bf16, Layout::nn, m, n, k);
+  EXPECT_EQ(broken_rule("wgmma", problem, settings), "") << settings;
+  const Family& wgmma = family_named("wgmma");
+  return wgmma.judge(problem, wgmma.with_defaults(wgmma.parse(settings), problem), catalog_gpu("h200")).searched();
+}
+
+TEST(Wgmma, TwoBlocksAnSmAreSearchedWhereTheyDoNotLieInPairs) {
+  constexpr std::string_view kBeside = "BM=64 BN=64 CONSUMERS=1 MIN_BLOCKS=2 GROUP=1";
+  EXPECT_FALSE(is_searched(704, 704, 4096, kBeside)) << "121 blocks";
+  EXPECT_TRUE(is_searched(704, 576, 4096, kBeside)) << "99 blocks, three quarters of the SMs";
+  EXPECT_FALSE(is_searched(640, 640, 4096, kBeside)) << "100 blocks";
+  EXPECT_TRUE(is_searched(704, 832, 4096, kBeside)) << "143 blocks";
+  EXPECT_TRUE(is_searched(704, 704, 1024, kBeside)) << "few steps";
+}
+
+TEST(Wgmma, TheLargestTilesAreSearchedForOneWave) {
+  constexpr std::string_view kLargest = "BM=256 BN=208 CONSUMERS=2 SWAP=0 GROUP=1";
+  EXPECT_TRUE(is_searched(1280, 5120, 16384, kLargest)) << "125 blocks";
+  EXPECT_FALSE(is_searched(1536, 5120, 16384, kLargest)) << "150 blocks";
+  EXPECT_TRUE(is_searched(1536, 5120, 16384, "BM=256 BN=192 CONSUMERS=2 SWAP=0 GROUP=1"));
+  const Problem odd = packed_problem(Precision::bf16, Layout::nn, 1280, 5119, 16384);
+  EXPECT_EQ(broken_rule("wgmma", odd, "BM=256 BN=208 CONSUMERS=2 SWAP=0 PACK=1"), "a thread has registers for its sums")
+      << "its results are no boxes";
+}
+
 TEST(Wgmma, SumsThatOneConsumerPromotesKeepTheTensorCoresWaiting) {
   const auto slots = [](Precision precision, std::string_view settings) {
     return plan_of("wgmma", packed_problem(precision, Layout::nt, 512, 4096, 4096), settings).work.issue_slots_per_fma;
