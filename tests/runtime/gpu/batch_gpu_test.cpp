@@ -123,7 +123,7 @@ TEST_P(GpuBatch, EveryProductIsThatOfItsOwnOperands) {
   if (runs == 0) GTEST_SKIP() << "this GPU cannot run the configuration";
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuBatch, testing::ValuesIn(kBatchCases), test::name_of_case);
+INSTANTIATE_TEST_SUITE_P(GpuTogether, GpuBatch, testing::ValuesIn(kBatchCases), test::name_of_case);
 
 /// The library with nothing tuned.
 class GpuLibraryBatch : public test::GpuTest {

@@ -150,7 +150,7 @@ TEST_P(GpuEpilogue, IsComputedBeforeTheRounding) {
   if (runs == 0) GTEST_SKIP() << "this GPU cannot run the configuration";
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuEpilogue, testing::ValuesIn(kCases), test::name_of_case);
+INSTANTIATE_TEST_SUITE_P(GpuTogether, GpuEpilogue, testing::ValuesIn(kCases), test::name_of_case);
 
 /// The library with nothing tuned.
 class GpuLibraryEpilogue : public test::GpuTest {

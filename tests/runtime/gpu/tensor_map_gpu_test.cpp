@@ -43,7 +43,7 @@ TEST_P(GpuTensorMap, BringsBoxesOfThreeDimensions) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuTensorMap, testing::Values(0, 32, 64, 128));
+INSTANTIATE_TEST_SUITE_P(GpuTogether, GpuTensorMap, testing::Values(0, 32, 64, 128));
 
 }  // namespace
 }  // namespace mmtune

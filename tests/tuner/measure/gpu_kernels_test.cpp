@@ -195,8 +195,9 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
   }
 
   void compile() {
-    // However busy the machine is: this asks what kernels compute, not how soon they are compiled.
-    CompilePool pool(TemplateFiles::embedded(), {.limit = std::chrono::minutes(10)});
+    // However busy the machine is: this asks what kernels compute, not how soon they are compiled. Other such tests
+    // run at the same time.
+    CompilePool pool(TemplateFiles::embedded(), {.jobs = 4, .limit = std::chrono::minutes(10)});
     CompileQueue compiler(pool);
     std::vector<std::string> tickets;
     for (const auto& [hash, source] : sources_) {
@@ -271,7 +272,7 @@ TEST_P(EveryFamily, CallsSeeWhatTheCallBeforeWrote) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(GpuKernels, EveryFamily,
+INSTANTIATE_TEST_SUITE_P(GpuTogether, EveryFamily,
                          testing::Combine(testing::ValuesIn(families()), testing::ValuesIn(kAllPrecisions)),
                          [](const auto& instance) {
                            return fmt::format("{}_{}", std::get<0>(instance.param)->name(),
