@@ -1,9 +1,5 @@
 # The steps of the test; any that fails ends it. BUILD is this project's build directory, WORK a scratch one.
 file(REMOVE_RECURSE ${WORK})
-set(flags "")
-if(SANITIZE)
-  set(flags -fsanitize=${SANITIZE})
-endif()
 
 foreach(component runtime development)
   execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --config ${CONFIG} --component ${component}
@@ -14,8 +10,8 @@ endforeach()
 # The package is found by find_package().
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=${CONFIG}
                         -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_COMPILER=${CC}
-                        -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_FLAGS=${flags}
-                        -DCMAKE_C_FLAGS=${flags} -DCMAKE_PREFIX_PATH=${WORK}/installed
+                        -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_FLAGS=${SANITIZER_FLAG}
+                        -DCMAKE_C_FLAGS=${SANITIZER_FLAG} -DCMAKE_PREFIX_PATH=${WORK}/installed
                         -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=${WORK}/bin
                 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build --config ${CONFIG} COMMAND_ERROR_IS_FATAL ANY)
@@ -34,7 +30,7 @@ if(NOT symbols MATCHES "mmtune_open" OR symbols MATCHES "fmt::|mmtune::Store|mmt
 endif()
 
 # The Python package finds it, too.
-if(EXISTS ${BUILD}/python AND NOT SANITIZE)
+if(EXISTS ${BUILD}/python AND NOT SANITIZER_FLAG)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
                           PYTHONPATH=${WORK}/installed/lib/python3/dist-packages
                           python3 -c "import mmtune; mmtune.Library(model='h200').close()"
@@ -54,11 +50,11 @@ foreach(package mmtune mmtune-static)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${directory} ${PKG_CONFIG} --cflags --libs ${package}
                   OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(options UNIX_COMMAND "${options}")
-  execute_process(COMMAND ${CXX} -std=c++20 ${flags} ${SOURCE}/main.cpp -o ${WORK}/bin/by_${package} ${options}
+  execute_process(COMMAND ${CXX} -std=c++20 ${SANITIZER_FLAG} ${SOURCE}/main.cpp -o ${WORK}/bin/by_${package} ${options}
                           -Wl,-rpath,${libraries}
                   COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${WORK}/bin/by_${package} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${CC} ${flags} ${SOURCE}/main.c -o ${WORK}/bin/in_c_by_${package} ${options}
+  execute_process(COMMAND ${CC} ${SANITIZER_FLAG} ${SOURCE}/main.c -o ${WORK}/bin/in_c_by_${package} ${options}
                           -Wl,-rpath,${libraries}
                   COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${WORK}/bin/in_c_by_${package} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)

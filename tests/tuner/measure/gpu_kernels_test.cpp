@@ -195,9 +195,9 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
   }
 
   void compile() {
-    // However busy the machine is: this asks what kernels compute, not how soon they are compiled. Other such tests
-    // run at the same time.
-    CompilePool pool(TemplateFiles::embedded(), {.jobs = 4, .limit = std::chrono::minutes(10)});
+    constexpr int kJobs = 4;  // Other such tests run at the same time, about one a core.
+    // However busy the machine is: this asks what kernels compute, not how soon they are compiled.
+    CompilePool pool(TemplateFiles::embedded(), {.jobs = kJobs, .limit = std::chrono::minutes(10)});
     CompileQueue compiler(pool);
     std::vector<std::string> tickets;
     for (const auto& [hash, source] : sources_) {
